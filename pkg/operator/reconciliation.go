@@ -128,6 +128,7 @@ func (v *reconciliation) resolve() {
 		}
 		if e, err := v.engine((*c).Spec.Engine); err == nil { // one that is not known is told later
 			*c = policy.Resolve(e, *c, v.charge.Record, v.HelperImage)
+			v.charge.Agents = e.Capabilities().Agent
 		}
 	}
 }

@@ -37,6 +37,7 @@ const (
 	ActionGrow             Action = "grow-volumes"
 	ActionRoll             Action = "roll-member"
 	ActionConfigure        Action = "change-settings"
+	ActionHelperImage      Action = "change-helper-image"
 	ActionAnnounce         Action = "announce-downgrade"
 	ActionWithdraw         Action = "withdraw-downgrade"
 	ActionDowngrade        Action = "downgrade-member"

@@ -82,7 +82,9 @@ type DatabaseClusterSpec struct {
 	// +kubebuilder:validation:Pattern=`^([a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)*)?$`
 	// +kubebuilder:validation:MaxLength=255
 	Registry string `json:"registry,omitempty"`
-	// HelperImage is the image of this tool, for pods that load or keep backups.
+	// HelperImage is the image of this tool, for pods that load or keep
+	// backups. The agents beside members come from it too: another one restarts
+	// members one by one.
 	// +kubebuilder:validation:Pattern=`^([a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)*(:[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(@sha256:[a-f0-9]{64})?)?$`
 	// +kubebuilder:validation:MaxLength=512
 	HelperImage string `json:"helperImage,omitempty"`

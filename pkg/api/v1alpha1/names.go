@@ -128,6 +128,9 @@ func PasswordSecret(cluster, user string) string {
 // the service account, role and binding that it does so with.
 func Schedule(cluster string) string { return cluster + "-backup" }
 
+// AgentContainer is the init container of a member's pod that brings the agent along.
+const AgentContainer = "agent"
+
 // AgentAccount is the name of the service account that the agents of a cluster
 // change its client service with, and of their role and binding.
 func AgentAccount(cluster string) string { return cluster + "-agents" }

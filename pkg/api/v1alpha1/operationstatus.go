@@ -53,6 +53,8 @@ const (
 	// have none any more.
 	FactAccount        = "account"
 	FactAccountDropped = "account-dropped"
+	// FactHelperImage is set once a cluster without agents has another image of this tool.
+	FactHelperImage = "helper-image"
 	// FactPrepared is set to the target version once the members are ready for it.
 	FactPrepared = "prepared"
 	// FactCredentials is set once the secrets with passwords exist.

@@ -19,6 +19,9 @@ type Settings struct {
 	Routing Routing `json:"routing,omitempty"`
 	// RedirectTo is the cluster that clients are sent to, see DatabaseClusterSpec.
 	RedirectTo string `json:"redirectTo,omitempty"`
+	// HelperImage is the image of this tool, and of agents; nil where a change
+	// is not about it.
+	HelperImage *string `json:"helperImage,omitempty"`
 }
 
 // SettingsChange is what a person asks to be different; the rest stays.
@@ -35,9 +38,11 @@ type SettingsChange struct {
 	Routing Routing `json:"routing,omitempty"`
 	// RedirectTo is the cluster that clients are sent to; "" has them come here again, nil leaves it.
 	RedirectTo *string `json:"redirectTo,omitempty"`
+	// HelperImage is the image of this tool, and of agents; nil leaves it.
+	HelperImage *string `json:"helperImage,omitempty"`
 }
 
-// SettingsOf copies the settings out of a spec.
+// SettingsOf copies the settings out of a spec that every change names.
 func SettingsOf(spec *DatabaseClusterSpec) *Settings {
 	return &Settings{Config: maps.Clone(spec.Config), Resources: *spec.Resources.DeepCopy(),
 		Size: spec.Storage.Size.DeepCopy(), Routing: spec.Routing, RedirectTo: spec.RedirectTo}
@@ -47,6 +52,9 @@ func SettingsOf(spec *DatabaseClusterSpec) *Settings {
 func (s *Settings) Apply(spec *DatabaseClusterSpec) {
 	spec.Config, spec.Resources, spec.Storage.Size = maps.Clone(s.Config), *s.Resources.DeepCopy(), s.Size.DeepCopy()
 	spec.Routing, spec.RedirectTo = s.Routing, s.RedirectTo
+	if s.HelperImage != nil {
+		spec.HelperImage = *s.HelperImage
+	}
 }
 
 // With returns the settings with a change made.
@@ -71,6 +79,9 @@ func (s *Settings) With(change *SettingsChange) *Settings {
 	}
 	if change.RedirectTo != nil {
 		out.RedirectTo = *change.RedirectTo
+	}
+	if change.HelperImage != nil {
+		out.HelperImage = new(*change.HelperImage)
 	}
 	if change.Size != nil {
 		out.Size = change.Size.DeepCopy()

@@ -17,7 +17,7 @@ func NewConfigure(f *command.Factory) *cobra.Command {
 	c := command.NewChange(f)
 	c.Out = printer.NewTables(printer.FormatName, printer.FormatWide)
 	var set, unset []string
-	var way, redirect string
+	var way, redirect, image string
 	var allowDowntime bool
 	cmd := &cobra.Command{
 		Use:   "configure [NAME]",
@@ -35,7 +35,10 @@ ones: 'kubectl dbop cancel' puts the former options back.`,
   kubectl dbop configure my-db --set auto-compaction-retention=8h --unset snapshot-count
 
   # Lead clients straight to the primary, past the agents
-  kubectl dbop configure my-db --routing direct`,
+  kubectl dbop configure my-db --routing direct
+
+  # Give the members the agents of a newer version of this tool
+  kubectl dbop configure my-db --helper-image ghcr.io/dbop-dev/kubectl-dbop:v0.2.0`,
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,6 +60,15 @@ ones: 'kubectl dbop cancel' puts the former options back.`,
 				}
 				change.RedirectTo = &redirect
 			}
+			if cmd.Flags().Changed("helper-image") {
+				if image == "" {
+					return exit.Misuse("--helper-image takes the name of an image")
+				}
+				if change == nil {
+					change = &v1alpha1.SettingsChange{}
+				}
+				change.HelperImage = &image
+			}
 			t, in, err := c.Begin(cmd.Context(), v1alpha1.VerbConfigure, args)
 			if err != nil {
 				return err
@@ -76,6 +88,8 @@ ones: 'kubectl dbop cancel' puts the former options back.`,
 	cmd.Flags().StringVar(&way, "routing", "", routingUsage)
 	cmd.Flags().StringVar(&redirect, "redirect-to", "",
 		"Cluster of the namespace that the services for clients lead to from now on; --redirect-to= takes that back.")
+	cmd.Flags().StringVar(&image, "helper-image", "",
+		"Image of this tool for helper pods, from which the agents beside members come too: they restart for it.")
 	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false,
 		"Accept that a cluster of one or two members is down while one restarts.")
 	return cmd

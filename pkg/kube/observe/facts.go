@@ -111,6 +111,8 @@ type Workload struct {
 	Token string `json:"token,omitempty"`
 	// Renderer is the version of the tool that rendered its template.
 	Renderer string `json:"renderer,omitempty"`
+	// AgentImage is where its template takes the agent from; "" without one.
+	AgentImage string `json:"agentImage,omitempty"`
 	// JoinLimit is what its template tells the member of how many may be joining side by side, as its engine reads it.
 	JoinLimit int `json:"joinLimit,omitempty"`
 }
@@ -136,6 +138,8 @@ type Pod struct {
 	// Started is since when its database's process runs; zero while it doesn't.
 	Started time.Time `json:"started,omitzero"`
 	Problem *Problem  `json:"problem,omitempty"`
+	// AgentImage as in Workload.
+	AgentImage string `json:"agentImage,omitempty"`
 	// JoinLimit as in Workload.
 	JoinLimit int `json:"joinLimit,omitempty"`
 }

@@ -23,6 +23,7 @@ func PodFacts(p *corev1.Pod, now time.Time) Pod {
 	if len(p.Spec.Containers) > 0 {
 		f.Image = p.Spec.Containers[0].Image
 	}
+	f.AgentImage = agentImage(p.Spec)
 	if s := mainStatus(p); s != nil {
 		f.Restarts, f.Running = s.RestartCount, s.State.Running != nil
 		if f.Running {
@@ -78,7 +79,18 @@ func workloadFacts(w *appsv1.StatefulSet) Workload {
 	if c := w.Spec.Template.Spec.Containers; len(c) > 0 {
 		f.Image = c[0].Image
 	}
+	f.AgentImage = agentImage(w.Spec.Template.Spec)
 	return f
+}
+
+// agentImage is the image that the agent of a member comes from; "" if it has none.
+func agentImage(spec corev1.PodSpec) string {
+	for i := range spec.InitContainers {
+		if spec.InitContainers[i].Name == v1alpha1.AgentContainer {
+			return spec.InitContainers[i].Image
+		}
+	}
+	return ""
 }
 
 // mainStatus is the status of the pod's first container, nil before it has one.

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
@@ -52,8 +53,11 @@ func (l *Executor) performers() map[ops.Action]performer {
 		ops.ActionRoll:      effect(l.roll),
 		ops.ActionGrow:      effect(l.grow),
 		ops.ActionConfigure: asking(l, l.configure),
-		ops.ActionPrepare:   asking(l, prepare),
-		ops.ActionStop:      effect(l.stop),
+		ops.ActionHelperImage: func(context.Context, task) (ops.Result, error) { // the record names it before the first step
+			return done(v1alpha1.FactHelperImage, nil)
+		},
+		ops.ActionPrepare: asking(l, prepare),
+		ops.ActionStop:    effect(l.stop),
 
 		ops.ActionDefragment:  asking(l, l.defragment),
 		ops.ActionCompact:     asking(l, compact),

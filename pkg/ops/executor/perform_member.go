@@ -16,6 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
@@ -112,9 +113,9 @@ func (l *Executor) correct(ctx context.Context, t task) error {
 
 // roll restarts a member with the wanted settings.
 func (l *Executor) roll(ctx context.Context, t task) error {
-	want := rules.Settings(t.State, l.Engine)
+	situation := planner.For(l.Engine, t.State)
 	return l.renew(ctx, t.State, t.Member(), func(p observe.Pod) bool {
-		return p.Settings == want && len(t.View.Member(t.Member()).Pending) == 0
+		return !situation.OtherPod(p) && len(t.View.Member(t.Member()).Pending) == 0
 	})
 }
 

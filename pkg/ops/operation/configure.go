@@ -32,6 +32,9 @@ func (Configure) Manners() ops.Manners {
 // Default implements rules.Operation.
 func (Configure) Default(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) {
 	o.FromSettings = v1alpha1.SettingsOf(&c.Spec)
+	if o.Change != nil && o.Change.HelperImage != nil {
+		o.FromSettings.HelperImage = new(c.Spec.HelperImage)
+	}
 	o.Settings = o.FromSettings.With(o.Change)
 }
 
@@ -51,7 +54,10 @@ func (Configure) ApplyTo(spec *v1alpha1.DatabaseClusterSpec, o v1alpha1.Operatio
 
 // Steps implements rules.Operation.
 func (Configure) Steps() rules.Steps {
-	return rules.Steps{Running: redirectOrMend, Joined: func(p rules.Situation) *ops.Decision {
+	return rules.Steps{Alone: renameImage, Running: redirectOrMend, Joined: func(p rules.Situation) *ops.Decision {
+		if d := p.TakeHelperImage(); d != nil {
+			return d
+		}
 		if d := p.ChangeSettings(); d != nil {
 			return d
 		}
@@ -71,6 +77,21 @@ func redirectOrMend(p rules.Situation) *ops.Decision {
 		return d
 	}
 	return mend(p)
+}
+
+// renameImage is all of a change of the image of this tool where members have no agents. It waits for no member: without
+// that image, none may be brought back.
+func renameImage(p rules.Situation) *ops.Decision {
+	if !p.OnlyImage() || p.E.Capabilities().Agent {
+		return nil
+	}
+	if d := p.TakeHelperImage(); d != nil {
+		return d
+	}
+	if d := p.Scheduling(); d != nil {
+		return d
+	}
+	return &ops.Decision{Done: true}
 }
 
 // mend gives members that can't start the wanted settings while there is no quorum.
@@ -93,7 +114,7 @@ func (Configure) Undo(u *rules.Undoing) error {
 		u.Stays = []string{fmt.Sprintf("the size of the volumes, %s: Kubernetes can't make one smaller", size)}
 	}
 	if c := o.Change; len(c.Set) == 0 && len(c.Unset) == 0 && len(c.Requests) == 0 && len(c.Limits) == 0 &&
-		c.Routing == "" && c.RedirectTo == nil {
+		c.Routing == "" && c.HelperImage == nil && c.RedirectTo == nil {
 		return rules.NoUndo(of.Cluster, fmt.Sprintf("volumes of %s have %s now, and Kubernetes can't make one smaller",
 			of.Cluster, size),
 			"a restore into a new cluster can have smaller ones: kubectl dbop backup, then kubectl dbop restore NAME --from "+
@@ -150,14 +171,12 @@ func movedBack(p rules.Situation) *ops.Decision {
 // never had anything else, even if another tool would write it differently.
 func unsettled(p rules.Situation) []string {
 	var out []string
-	want := rules.Settings(p.S, p.E)
 	for _, name := range p.VoterNames() {
 		m := p.S.Kube.Member(name)
 		if !m.Workload.Exists || (p.S.Cancelling() && !p.Touched(name)) {
 			continue
 		}
-		if m.Workload.Settings != want || (m.Pod.Exists && m.Pod.Settings != want) ||
-			p.Pending(name) && !p.Rolled(name) {
+		if p.OtherSettings(m) || p.Pending(name) && !p.Rolled(name) {
 			out = append(out, name)
 		}
 	}

@@ -20,6 +20,9 @@ func formerSettings(from *v1alpha1.Settings, change *v1alpha1.SettingsChange) *v
 	if change.RedirectTo != nil {
 		out.RedirectTo = new(from.RedirectTo)
 	}
+	if change.HelperImage != nil && from.HelperImage != nil {
+		out.HelperImage = new(*from.HelperImage)
+	}
 	restore := func(name string) {
 		value, had := from.Config[name]
 		if !had {

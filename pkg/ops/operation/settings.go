@@ -25,6 +25,9 @@ func checkSettings(e engine.Engine, o v1alpha1.OperationSpec, c *v1alpha1.Databa
 	if err := rules.CheckRouting(e, changed.Spec); err != nil {
 		return err
 	}
+	if err := rules.CheckHelperImage(e, changed.Spec); err != nil && o.Change != nil && o.Change.HelperImage != nil {
+		return err
+	}
 	if err := checkResources(changed.Spec.Resources); err != nil {
 		return err
 	}

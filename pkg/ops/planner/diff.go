@@ -29,6 +29,12 @@ func Diff(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) (*v1al
 		o.Waive = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(want.Waive, n) })
 	}
 	change := settingsChange(v1alpha1.SettingsOf(&have), v1alpha1.SettingsOf(&want))
+	if want.HelperImage != have.HelperImage {
+		if change == nil {
+			change = &v1alpha1.SettingsChange{}
+		}
+		change.HelperImage = &want.HelperImage
+	}
 	user := userDifference(want.Auth.Users, have.Auth.Users)
 	switch {
 	case want.Stopped != have.Stopped:
@@ -182,11 +188,15 @@ func older(a, b string) bool {
 }
 
 // SyncSettings copies what is wanted and asks for no operation: it counts from the
-// next operation on. It reports whether anything changed.
-func SyncSettings(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) bool {
+// next operation on. Agents that run come from the image of this tool, and get
+// another by an operation. It reports whether anything changed.
+func SyncSettings(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster, agents bool) bool {
 	before := c.Spec.DeepCopy()
 	correct(want, c)
-	c.Spec.Registry, c.Spec.HelperImage, c.Spec.AntiAffinity = want.Registry, want.HelperImage, want.AntiAffinity
+	c.Spec.Registry, c.Spec.AntiAffinity = want.Registry, want.AntiAffinity
+	if !agents || ops.Unformed(c) {
+		c.Spec.HelperImage = want.HelperImage
+	}
 	c.Spec.TLS.CASecret, c.Spec.TLS.Issuer = want.TLS.CASecret, want.TLS.Issuer.DeepCopy()
 	if c.Spec.Paused != want.Paused {
 		c.Status.Pause = nil // by an edit, which names nobody

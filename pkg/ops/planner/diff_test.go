@@ -54,6 +54,9 @@ func TestDiff(t *testing.T) {
 			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbConfigure,
 				SettingsParameters: v1alpha1.SettingsParameters{
 					Change: &v1alpha1.SettingsChange{Set: map[string]string{"speed": "high"}, Unset: []string{"room"}}}}},
+		{name: "another agent", change: func(s *v1alpha1.DatabaseClusterSpec) { s.HelperImage = "tool:2" },
+			want: &v1alpha1.OperationSpec{Verb: v1alpha1.VerbConfigure, SettingsParameters: v1alpha1.SettingsParameters{
+				Change: &v1alpha1.SettingsChange{HelperImage: new("tool:2")}}}},
 		{name: "up", change: func(s *v1alpha1.DatabaseClusterSpec) {
 			s.Version, s.Backup.Repository = "1.2.0",
 				"pvc:backups"
@@ -117,7 +120,7 @@ func TestDiff(t *testing.T) {
 			if got != nil {
 				Default(got, c)
 				ApplyTo(c, &v1alpha1.Operation{Spec: *got})
-				SyncSettings(spec, c)
+				SyncSettings(spec, c, true)
 				if next, err := Diff(spec, c); err != nil || next != nil && next.Verb == got.Verb {
 					t.Errorf("asked for again: %+v, %v", next, err)
 				}
@@ -130,17 +133,42 @@ func TestSyncSettings(t *testing.T) {
 	t.Parallel()
 	c := opstest.Well(3).Cluster
 	spec := *c.Spec.DeepCopy()
-	if SyncSettings(spec, c) {
+	if SyncSettings(spec, c, false) {
 		t.Error("nothing differs")
 	}
 	spec.Paused, spec.Members, spec.Backup.Repository = true, 5, "pvc:backups"
 	spec.TLS.Issuer = &v1alpha1.Issuer{Name: "corporate"}
-	if !SyncSettings(spec, c) || !c.Spec.Paused || c.Spec.Backup.Repository != "pvc:backups" ||
+	if !SyncSettings(spec, c, false) || !c.Spec.Paused || c.Spec.Backup.Repository != "pvc:backups" ||
 		*c.Spec.TLS.Issuer != *spec.TLS.Issuer {
 		t.Errorf("not inherited: %+v", c.Spec)
 	}
 	if c.Spec.Members != 3 {
 		t.Error("members take an operation")
+	}
+}
+
+// TestSyncHelperImage: agents that run get another image by an operation, and no other pod does.
+func TestSyncHelperImage(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name         string
+		agents, made bool
+		want         string
+	}{
+		{"no agents", false, true, "tool:2"},
+		{"agents", true, true, "tool:1"},
+		{"agents that could not start yet", true, false, "tool:2"},
+	} {
+		c := opstest.Well(3).Cluster
+		c.Spec.HelperImage = "tool:1"
+		if !row.made {
+			c.Status.Bootstrap.ClusterID = ""
+		}
+		spec := *c.Spec.DeepCopy()
+		spec.HelperImage = "tool:2"
+		if SyncSettings(spec, c, row.agents); c.Spec.HelperImage != row.want {
+			t.Errorf("%s: the record names %s", row.name, c.Spec.HelperImage)
+		}
 	}
 }
 

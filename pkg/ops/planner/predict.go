@@ -8,6 +8,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
 // Predict returns the state that a step leads to if all goes well. It is the
@@ -90,24 +91,25 @@ func dropRegistered(s *ops.State, name string) {
 	s.View.Members = slices.DeleteFunc(s.View.Members, func(m engine.Member) bool { return m.Name == name })
 }
 
-func upgraded(s *ops.State, name string, settings string) {
-	m := &s.Kube.Members[s.MemberIndex(name)]
-	m.Workload.Version = s.Cluster.Spec.Version
-	m.Pod.Version = s.Cluster.Spec.Version
-	rolled(s, name, settings)
-	for i := range s.View.Members {
-		if s.View.Members[i].Name == name {
-			s.View.Members[i].Version = s.Cluster.Spec.Version
+func upgraded(o outcome) {
+	m := o.member()
+	m.Workload.Version = o.Cluster.Spec.Version
+	m.Pod.Version = o.Cluster.Spec.Version
+	rolled(o)
+	for i := range o.View.Members {
+		if o.View.Members[i].Name == m.Name {
+			o.View.Members[i].Version = o.Cluster.Spec.Version
 		}
 	}
 }
 
-func rolled(s *ops.State, name, settings string) {
-	m := &s.Kube.Members[s.MemberIndex(name)]
+func rolled(o outcome) {
+	m, settings, agent := o.member(), o.settings(), rules.AgentImage(o.e, o.Cluster)
 	m.Workload.Settings, m.Pod.Settings = settings, settings
+	m.Workload.AgentImage, m.Pod.AgentImage = agent, agent
 	m.Pod.Exists, m.Pod.Problem = true, nil
-	for i := range s.View.Members {
-		if v := &s.View.Members[i]; v.Name == name {
+	for i := range o.View.Members {
+		if v := &o.View.Members[i]; v.Name == m.Name {
 			v.Pending = nil
 		}
 	}

@@ -51,7 +51,8 @@ func settle(e engine.Engine, s *ops.State) {
 		}
 		if m.Workload.Exists {
 			m.Pod = observe.Pod{Exists: true, Running: true, Ready: true, Version: m.Workload.Version,
-				Settings: m.Workload.Settings, JoinLimit: m.Workload.JoinLimit, UID: m.Pod.UID}
+				Settings: m.Workload.Settings, AgentImage: m.Workload.AgentImage, JoinLimit: m.Workload.JoinLimit,
+				UID: m.Pod.UID}
 		}
 	}
 }

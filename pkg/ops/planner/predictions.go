@@ -55,11 +55,12 @@ func predictions() map[ops.Action]func(outcome) {
 				limit := ops.JoinLimit(o.e, *o.State, m)
 				AddMember(o.State, m, o.Founds(o.e))
 				w := &o.Kube.Members[o.MemberIndex(m)].Workload
-				w.Settings, w.JoinLimit = o.settings(), limit
+				w.Settings, w.JoinLimit, w.AgentImage = o.settings(), limit, rules.AgentImage(o.e, o.Cluster)
 			}
 		},
-		ops.ActionCorrect:   func(o outcome) { corrected(o.State, o.Member(), o.settings()) },
-		ops.ActionConfigure: func(o outcome) { configured(o.State, o.e) },
+		ops.ActionCorrect:     func(o outcome) { corrected(o.State, o.Member(), o.settings()) },
+		ops.ActionConfigure:   func(o outcome) { configured(o.State, o.e) },
+		ops.ActionHelperImage: func(o outcome) { o.SetFact(v1alpha1.FactHelperImage) },
 		ops.ActionRecordFormed: func(o outcome) {
 			o.Cluster.Status.Bootstrap.ClusterID = o.View.ClusterIDs[0]
 		},
@@ -114,14 +115,14 @@ func predictions() map[ops.Action]func(outcome) {
 				DropMember(o.State, m)
 			}
 		},
-		ops.ActionUpgrade:   func(o outcome) { upgraded(o.State, o.Member(), o.settings()) },
-		ops.ActionDowngrade: func(o outcome) { upgraded(o.State, o.Member(), o.settings()) },
+		ops.ActionUpgrade:   func(o outcome) { upgraded(o) },
+		ops.ActionDowngrade: func(o outcome) { upgraded(o) },
 		ops.ActionGrow: func(o outcome) {
 			for _, m := range o.Members {
 				o.Kube.Members[o.MemberIndex(m)].Volume.Size = o.Cluster.Spec.Storage.Size.DeepCopy()
 			}
 		},
-		ops.ActionRoll:     func(o outcome) { rolled(o.State, o.Member(), o.settings()) },
+		ops.ActionRoll:     func(o outcome) { rolled(o) },
 		ops.ActionAnnounce: func(o outcome) { o.View.Downgrade = o.Cluster.Spec.Version },
 		ops.ActionWithdraw: func(o outcome) {
 			o.View.Downgrade = ""

@@ -19,6 +19,8 @@ import (
 type Input struct {
 	// Custom is the custom resource; nil if there is none.
 	Custom *v1alpha1.DatabaseCluster
+	// Agents says that its members run agents.
+	Agents bool
 	// Record is what the tool wrote down of the cluster; nil if there is none.
 	Record *v1alpha1.DatabaseCluster
 	// Damaged says what is wrong with a record that can't be used; nil if there is none, or if it is well.

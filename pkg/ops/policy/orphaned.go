@@ -40,7 +40,7 @@ func Unlink(record *v1alpha1.DatabaseCluster) {
 // ConfirmDeletion writes into the record that its custom resource was deleted,
 // and what the object said last about what becomes of the data.
 func ConfirmDeletion(record, deleted *v1alpha1.DatabaseCluster, now time.Time) {
-	planner.SyncSettings(deleted.Spec, record)
+	planner.SyncSettings(deleted.Spec, record, false)
 	record.Status.Deletion = &v1alpha1.Deletion{Object: deleted.UID, Record: record.UID, At: metav1.NewTime(now)}
 }
 

@@ -59,7 +59,7 @@ func TestResolve(t *testing.T) {
 				return
 			}
 			record := c.record.DeepCopy()
-			planner.SyncSettings(Resolve(able{can: c.can}, custom, record, own).Spec, record)
+			planner.SyncSettings(Resolve(able{can: c.can}, custom, record, own).Spec, record, false)
 			if c.can.Agent && record.Spec.HelperImage != c.want.HelperImage {
 				t.Errorf("the record names the agent %s", record.Spec.HelperImage)
 			}

@@ -16,6 +16,9 @@ func (p Situation) RollStep(next string, risk ops.Risk) ops.Step {
 	if p.S.Cancelling() {
 		title = fmt.Sprintf("Restart %s with the former settings", next)
 	}
+	if p.OnlyImage() && p.E.Capabilities().Agent {
+		title = fmt.Sprintf("Restart %s with the agent of %s", next, p.S.Cluster.Spec.HelperImage)
+	}
 	return ops.Step{ID: string(ops.ActionRoll) + "/" + next, Action: ops.ActionRoll, Members: []string{next}, Risk: risk,
 		Deadline: WaitDeadline,
 		Title:    title, Touches: []string{"statefulset/" + next, "pod/" + v1alpha1.PodName(next)}}
@@ -36,12 +39,11 @@ func (p Situation) Touched(member string) bool {
 // MendSettings serves a roll on its way, its way back, and one that is asked
 // for because members can't start with the settings that they have.
 func (p Situation) MendSettings() *ops.Decision {
-	want := Settings(p.S, p.E)
 	for _, m := range p.S.Kube.Members {
 		if !p.cantStart(m) || m.Workload.Version != p.S.Cluster.Spec.Version || (p.S.Cancelling() && !p.Touched(m.Name)) {
 			continue
 		}
-		if m.Workload.Settings != want || m.Pod.Settings != want {
+		if p.OtherSettings(m) || p.OtherPod(m.Pod) {
 			step := p.RollStep(m.Name, ops.RiskNone)
 			step.Reason = "it does not start as it is, and without it there is no quorum"
 			return Do(step)

@@ -88,8 +88,8 @@ func (p Situation) olderAgents() *ops.Decision {
 	return Block(&ops.Error{Kind: ops.Refused, Check: "routing",
 		Message: fmt.Sprintf("the agents of %s are too old to lead clients straight to the primary, and would not start "+
 			"with it: they come from the image %s", strings.Join(older, ", "), c.Spec.HelperImage),
-		Hint: fmt.Sprintf("stay with --routing proxied; or let an operator run %s, name a newer image in spec.helperImage, "+
-			"then: kubectl dbop restart %s", c.Name, c.Name)})
+		Hint: fmt.Sprintf("give them a newer one first: kubectl dbop configure %s --helper-image IMAGE; "+
+			"or stay with --routing proxied", c.Name)})
 }
 
 // RouteLast is done once all members have restarted.

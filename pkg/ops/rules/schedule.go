@@ -41,6 +41,9 @@ func (p Situation) Scheduling() *ops.Decision {
 	}
 	step := ops.Step{ID: "schedule-backups", Action: ops.ActionSchedule, Risk: ops.RiskNone, Deadline: StepDeadline,
 		Title: fmt.Sprintf("Back up to %s at %s", want.Repository, DescribeSchedule(want))}
+	if image := p.ScheduleImage(); have.Exists() && image != "" && image != have.Image {
+		step.Reason = "its pods are to come from " + image
+	}
 	if p.S.Cluster.Spec.Stopped {
 		step.Title = "Begin no scheduled backups while it is stopped"
 	}
@@ -108,6 +111,8 @@ func (p Situation) scheduleScope() ScheduleScope {
 		return ScheduleMade
 	case p.S.Operation.Spec.InPlace:
 		return ScheduleSuspended
+	case p.renewsImage():
+		return ScheduleMade
 	}
 	return p.Traits.Schedule
 }

@@ -36,7 +36,7 @@ func TestSetPaused(t *testing.T) {
 	want := b.Cluster()
 	want.Spec.Paused = false
 	c := b.Cluster()
-	if !planner.SyncSettings(want.Spec, c) || c.Status.Pause != nil {
+	if !planner.SyncSettings(want.Spec, c, false) || c.Status.Pause != nil {
 		t.Errorf("lifted by an edit: %+v", c.Status.Pause)
 	}
 }
