@@ -79,6 +79,13 @@ func (s statusSheet) lines(now time.Time) [][2]string {
 	if s.Paused {
 		add("Paused:", "%s; nobody acts on it until kubectl dbop resume %s", pauseText(s.Pause, now), s.Name)
 	}
+	for i, line := range s.otherAgents() {
+		title := "Agents:"
+		if i > 0 {
+			title = ""
+		}
+		add(title, "%s", line)
+	}
 	if len(s.Drifted) > 0 {
 		add("Rendered otherwise:", "%s; kubectl dbop restart %s renders them as this version does",
 			strings.Join(s.Drifted, ", "), s.Name)
@@ -92,6 +99,32 @@ func (s statusSheet) lines(now time.Time) [][2]string {
 			title = ""
 		}
 		add(title, "%s", n)
+	}
+	return out
+}
+
+// otherAgents tells which members run agents of which image, where one runs another than is wanted.
+func (s statusSheet) otherAgents() []string {
+	var images, out []string
+	names := map[string][]string{}
+	for _, m := range s.Members {
+		if m.AgentImage == "" {
+			continue
+		}
+		if names[m.AgentImage] == nil {
+			images = append(images, m.AgentImage)
+		}
+		names[m.AgentImage] = append(names[m.AgentImage], m.Name)
+	}
+	if s.AgentImage == "" || len(images) == 0 || len(images) == 1 && images[0] == s.AgentImage {
+		return nil
+	}
+	for _, image := range images {
+		line := fmt.Sprintf("%s: %s", strings.Join(names[image], ", "), image)
+		if image != s.AgentImage && s.Operation == nil {
+			line += "; wanted is " + s.AgentImage
+		}
+		out = append(out, line)
 	}
 	return out
 }
@@ -118,6 +151,9 @@ func (s statusSheet) table(out *printer.Output) *printer.Table {
 	columns = append(slices.Concat(columns, readings.Columns()), "NODE")
 	if out.Wide() {
 		columns = append(columns, "RESTARTS", "ID", "CLUSTER-ID", "PROTOCOL", "POSITION")
+		if s.AgentImage != "" {
+			columns = append(columns, "AGENT")
+		}
 	}
 	t := out.NewTable(columns...)
 	for _, m := range s.Members {
@@ -138,6 +174,9 @@ func (s statusSheet) table(out *printer.Output) *printer.Table {
 		row = append(slices.Concat(row, readings.Row(m.Readings)), m.Node)
 		if out.Wide() {
 			row = append(row, strconv.Itoa(int(m.Restarts)), m.ID, m.ClusterID, m.Protocol, string(m.Position))
+			if s.AgentImage != "" {
+				row = append(row, m.AgentImage)
+			}
 		}
 		t.Row(row...)
 	}

@@ -40,6 +40,8 @@ type statusSheet struct {
 	// Paused says that nobody acts on the cluster, and who asked for that.
 	Paused bool            `json:"paused,omitempty"`
 	Pause  *v1alpha1.Pause `json:"pause,omitempty"`
+	// AgentImage is the image that agents are to come from, for engines with agents.
+	AgentImage string `json:"agentImage,omitempty"`
 	// Drifted are the members whose template this program would render otherwise.
 	Drifted []string `json:"drifted,omitempty"`
 	// Unasked is the right that was missing to ask the members.
@@ -51,6 +53,8 @@ type memberStatus struct {
 	engine.Member `json:",inline"`
 	Node          string `json:"node,omitempty"`
 	Restarts      int32  `json:"restarts"`
+	// AgentImage is where the agent that runs came from, for engines with agents.
+	AgentImage string `json:"agentImage,omitempty"`
 	// Lag is how much history the member lacks of the leader's; nil where that can't be counted.
 	Lag *engine.Distance `json:"lag,omitempty"`
 	lag string
@@ -80,12 +84,14 @@ func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 		WantedMembers: c.Spec.Members, Tolerates: e.Tolerates(s.View), LastBackup: c.Status.LastBackup,
 		LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: health.Scheduled(s), Source: s.View.Source,
 		Hold:   s.View.Hold,
-		Paused: c.Spec.Paused, Pause: c.Status.Pause, Unasked: s.Unasked}
+		Paused: c.Spec.Paused, Pause: c.Status.Pause, Unasked: s.Unasked,
+		AgentImage: rules.AgentImage(e, c)}
 	leader, led := s.View.Leader()
 	for _, name := range memberNames(s) {
 		m := memberStatus{Member: s.View.Member(name)}
 		facts := s.Kube.Member(name)
 		m.Node, m.Restarts, m.VolumeBytes = facts.Pod.Node, facts.Pod.Restarts, facts.Volume.Capacity.Value()
+		m.AgentImage = facts.Pod.AgentImage
 		if err := e.Health(s.View, name); err != nil && s.Unasked == "" {
 			m.Health = err.Error()
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
@@ -38,6 +39,37 @@ func TestStatusTellsDrift(t *testing.T) {
 	s.Operation = &v1alpha1.Operation{}
 	if says() {
 		t.Error("it is told of a cluster that is changing")
+	}
+}
+
+// agents is an engine whose members run agents.
+type agents struct{ opstest.Engine }
+
+func (agents) Capabilities() engine.Capabilities { return engine.Capabilities{Agent: true} }
+
+// TestStatusTellsAgents: which image agents come from is told where it is not the wanted one, and of all when asked.
+func TestStatusTellsAgents(t *testing.T) {
+	t.Parallel()
+	s := opstest.Well(3)
+	s.Cluster.Spec.HelperImage = "tool:2"
+	says := func() string {
+		var out bytes.Buffer
+		if err := newStatusSheet(agents{}, s).print(&out, printer.Palette{}, time.Now(),
+			printer.NewTables()); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	for i, image := range []string{"tool:1", "tool:2", "tool:1"} {
+		s.Kube.Members[i].Pod.AgentImage = image
+	}
+	want := "\nAgents:                 db-1, db-3: tool:1; wanted is tool:2\n                        db-2: tool:2\n"
+	if got := says(); !strings.Contains(got, want) {
+		t.Errorf("%q is not in\n%s", want, got)
+	}
+	s.Kube.Members[0].Pod.AgentImage, s.Kube.Members[2].Pod.AgentImage = "tool:2", "tool:2"
+	if got := says(); strings.Contains(got, "tool:2") {
+		t.Errorf("what is as wanted is told:\n%s", got)
 	}
 }
 
