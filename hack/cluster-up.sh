@@ -13,7 +13,10 @@ if [ -n "${DBOP_E2E_KUBECONFIG:-}" ]; then
 fi
 (cd hack/cluster && go build -o "$root/bin/cluster" .)
 bin/cluster up
-bin/cluster image --binary "$DBOP_BIN" --binary bin/dbop-agent --name "$DBOP_HELPER_IMAGE"
+# Under a second name too: a test gives it to members that run the first.
+for name in "$DBOP_HELPER_IMAGE" "$DBOP_NEWER_IMAGE"; do
+	bin/cluster image --binary "$DBOP_BIN" --binary bin/dbop-agent --name "$name"
+done
 # The object store of tests and demo, if make stores has built it.
 store="${XDG_CACHE_HOME:-$HOME/.cache}/dbop-stores/versitygw"
 [ ! -x "$store" ] || bin/cluster image --binary "$store" --name "$DBOP_STORE_IMAGE"

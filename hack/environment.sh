@@ -9,5 +9,6 @@ export DBOP_BIN="${DBOP_BIN:-$root/bin/kubectl-dbop}"
 if [ -z "${DBOP_E2E_KUBECONFIG:-}" ]; then
 	export DBOP_REGISTRY="${DBOP_REGISTRY:-dbop.test}"
 	export DBOP_HELPER_IMAGE="${DBOP_HELPER_IMAGE:-dbop.test/dbop-dev/kubectl-dbop:dev}"
+	export DBOP_NEWER_IMAGE="${DBOP_NEWER_IMAGE:-$DBOP_HELPER_IMAGE-newer}"
 	export DBOP_STORE_IMAGE="${DBOP_STORE_IMAGE:-dbop.test/dbop-dev/versitygw:dev}"
 fi

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,18 +31,21 @@ type Site struct {
 	Local bool
 	// Env is what every command under test gets.
 	Env map[string]string
+	// NewerImage is another name of the image of this tool; "" if the nodes have none.
+	NewerImage string
 	// Tools is the directory of the upstream programs.
 	Tools string
 }
 
 // NewSite finds the cluster and the binary from the environment: DBOP_BIN,
-// DBOP_E2E_KUBECONFIG, DBOP_REGISTRY, DBOP_HELPER_IMAGE.
+// DBOP_E2E_KUBECONFIG, DBOP_REGISTRY, DBOP_HELPER_IMAGE, DBOP_NEWER_IMAGE.
 func NewSite() (*Site, error) {
 	root, err := sourceRoot()
 	if err != nil {
 		return nil, err
 	}
 	s := &Site{Root: root, Bin: os.Getenv("DBOP_BIN"), Kubeconfig: os.Getenv("DBOP_E2E_KUBECONFIG"), Tools: toolsDir()}
+	s.NewerImage = os.Getenv("DBOP_NEWER_IMAGE")
 	if s.Bin == "" {
 		s.Bin = filepath.Join(root, "bin", "kubectl-dbop")
 	}
@@ -52,6 +56,7 @@ func NewSite() (*Site, error) {
 		s.defaults(map[string]string{"DBOP_REGISTRY": "dbop.test",
 			"DBOP_HELPER_IMAGE": "dbop.test/dbop-dev/kubectl-dbop:dev",
 			"DBOP_STORE_IMAGE":  "dbop.test/dbop-dev/versitygw:dev"})
+		s.NewerImage = cmp.Or(s.NewerImage, s.Env["DBOP_HELPER_IMAGE"]+"-newer")
 		if _, err := os.Stat(StoreProgram("versitygw")); err != nil {
 			s.Env["DBOP_STORE_IMAGE"] = "" // make stores was not run, so no node has it
 		}

@@ -72,6 +72,8 @@ func verbs() []torture.Verb[*scene] {
 		{Name: "PostgreSQL: scale three to a pair", Stage: staged("3"), Arm: scale(2), Check: has(2), Reset: to("3")},
 		reroute("direct", "proxied"),
 		reroute("proxied", "direct"),
+		renewal(),
+		hold(),
 	}
 }
 
@@ -85,6 +87,31 @@ func reroute(to, from string) torture.Verb[*scene] {
 			s.shared.Led(to == "direct")
 		},
 		Reset: func(s *scene) { s.must(change(from)...) }}
+}
+
+// renewal is a change of the image that agents come from.
+func renewal() torture.Verb[*scene] {
+	change := func(image string) []string { return []string{"configure", "db", "--helper-image", image} }
+	return torture.Verb[*scene]{Name: "PostgreSQL: configure --helper-image", Stage: staged("3"),
+		Arm: func(s *scene) []string { return change(s.site.NewerImage) },
+		Check: func(s *scene) {
+			s.settled(3)
+			s.shared.AgentsFrom(s.site.NewerImage, 3)
+		},
+		Reset: func(s *scene) { s.must(change(s.site.Env["DBOP_HELPER_IMAGE"])...) }}
+}
+
+// hold is one that ends when its time is over: a repeat of the command asks for the same one.
+func hold() torture.Verb[*scene] {
+	return torture.Verb[*scene]{Name: "PostgreSQL: hold", Stage: staged("3"),
+		Arm: func(*scene) []string {
+			return []string{"hold", "db", "--for", "1h", "--because", "work on the network"}
+		},
+		Check: func(s *scene) {
+			s.settled(3)
+			s.refused(4, "a hold is in force for 1h0m0s", "switchover", "db")
+		},
+		Reset: func(s *scene) { s.must("hold", "db", "--end") }}
 }
 
 // staged is a scene with a cluster of so many members.

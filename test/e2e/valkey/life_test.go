@@ -39,6 +39,7 @@ func TestLife(t *testing.T) {
 	if r := s.Must("status", "db"); !strings.Contains(r.Stdout, "/60Mi noeviction") {
 		t.Errorf("status does not tell the memory:\n%s", r.Stdout)
 	}
+	s.RenewsAgents(w, 3)
 	s.Must("certificates", "rotate", "db", "--yes")
 	if r := s.Must("certificates", "show", "db"); strings.Count(r.Stdout, " served\n") != 3 {
 		t.Errorf("renewed certificates are not served:\n%s", r.Stdout)
