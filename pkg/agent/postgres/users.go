@@ -55,7 +55,7 @@ func (s *Server) EnsureUser(ctx context.Context, u api.NewUser) error {
 		return api.Refused{Why: fmt.Sprintf("%q is no name for a user of PostgreSQL", u.Name)}
 	}
 	if m := s.movesIn(); m != nil && !m.follows() {
-		return errors.New("make user " + u.Name + ": the data of the source is still being copied")
+		return api.Refused{Why: "make user " + u.Name + ": the data of the source is still being copied"}
 	}
 	known, err := s.once(ctx, "SELECT rolname, rolpassword FROM pg_authid; SELECT datname FROM pg_database")
 	if err != nil {

@@ -90,6 +90,9 @@ func (p Situation) Founding() *ops.Decision {
 	if len(p.S.View.Joined()) != len(f.Members) {
 		return p.awaitCopies(fmt.Sprintf("%d of %d members vote", len(p.S.View.Joined()), len(f.Members)), f.Members)
 	}
+	if from := p.S.Cluster.Spec.Source; from != nil && p.S.View.Source == nil && f.Incarnation == 0 {
+		return p.awaitCopies("no member says yet how much it has of "+from.String(), f.Members)
+	}
 	return Do(ops.Step{ID: "record-bootstrap", Action: ops.ActionRecordFormed, Risk: ops.RiskNone, Deadline: StepDeadline,
 		Title: "Record the cluster's identity", Reason: "from here on members only ever join"})
 }

@@ -39,6 +39,7 @@ spec:
     - sh
     - -c
     - |
+      until psql -q -c 'CREATE TABLE IF NOT EXISTS written (n bigserial PRIMARY KEY)'; do sleep 1; done
       while :; do psql -qAt -c "INSERT INTO written DEFAULT VALUES RETURNING n, floor(extract(epoch FROM
       clock_timestamp()) * 1000)::bigint, current_setting('server_version_num')::int / 10000" || sleep 0.05; done
 `
@@ -107,8 +108,6 @@ func TestUpgradeOnline(t *testing.T) {
 	s := newScene(t, "online")
 	from, to := s.releases(17)[0], s.releases(18)[0]
 	s.create(from, "1", "--config", "wal_level=logical")
-	s.must("connect", "db", "--", "-d", "app", "-c",
-		"CREATE TABLE written (n bigserial PRIMARY KEY); GRANT ALL ON written, written_n_seq TO client")
 	manifest := filepath.Join(t.TempDir(), "application.yaml")
 	s.ok(os.WriteFile(manifest, []byte(fmt.Sprintf(application, from.Image)), 0o600))
 	s.kubectl("apply", "-f", manifest)
