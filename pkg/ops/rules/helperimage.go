@@ -57,7 +57,7 @@ func (p Situation) TakeHelperImage() *ops.Decision {
 		Deadline: StepDeadline, Title: "Take pods that load or keep backups from " + c.Spec.HelperImage,
 		Reason: fmt.Sprintf("members of %s have no agents: none restarts", p.E.Name())}
 	if c.Spec.HelperImage == "" {
-		step.Title = "Take pods that load or keep backups from the image of whoever makes them"
+		step.Title = "Take pods that load or keep backups from the image of the tool that makes them"
 	}
 	return Do(step)
 }
