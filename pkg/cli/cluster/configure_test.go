@@ -43,7 +43,7 @@ func TestConfigureChanges(t *testing.T) {
 			"Take pods that load or keep backups from tool:2"},
 		{[]string{"configure", "my-db", "--helper-image", "tool:2"}, exit.Done, "fakedb/my-db configured"},
 		{[]string{"configure", "my-db", "--helper-image", "tool:2"}, exit.Done, "fakedb/my-db unchanged"},
-		{[]string{"undo", "my-db"}, exit.Done, "fakedb/my-db"},
+		{[]string{"undo", "my-db", "--yes"}, exit.Done, "fakedb/my-db"},
 		{[]string{"resize", "my-db"}, exit.Usage, "say what is to change"},
 		{[]string{"resize", "my-db", "--memory", "much"}, exit.Usage, "is not an amount"},
 		{[]string{"resize", "my-db", "--memory", "1Gi"}, exit.Done, "fakedb/my-db resized"},
