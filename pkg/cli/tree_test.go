@@ -200,7 +200,7 @@ func changingCommands() [][]string {
 	return [][]string{{"create"}, {"add-member"}, {"member", "add"}, {"member", "remove"}, {"scale"}, {"upgrade"},
 		{"downgrade"}, {"backup"}, {"backup", "verify"}, {"backup", "schedule"},
 		{"backup", "delete"}, {"restore"}, {"delete"}, {"resume"}, {"cancel"}, {"member", "replace"}, {"switchover"},
-		{"failover"}, {"hold"}, {"cutover"}, {"follow", "--cluster", "next"},
+		{"failover"}, {"hold"}, {"cutover"}, {"follow"},
 		{"restart"}, {"repair"}, {"stop"}, {"start"}, {"defrag"}, {"compact"}, {"alarms", "clear"},
 		{"user", "auth", "enable"}, {"user", "auth", "disable"}, {"user", "create"}, {"user", "delete"}, {"user", "rotate"},
 		{"certificates", "rotate"}, {"recover"}, {"configure"}, {"resize"}, {"pause"}, {"undo"}}

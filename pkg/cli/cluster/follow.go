@@ -20,12 +20,8 @@ What is written there comes here, without a copy of what was here before. No
 client is let in meanwhile. 'kubectl dbop cutover' of this cluster then goes
 back, with all that was written. 'kubectl dbop upgrade --online' does this by
 itself.`,
-		Example: `  # my-db-18 took the place of my-db: keep the way back open
-  kubectl dbop follow my-db --cluster my-db-18
-
-  # Go back
-  kubectl dbop cutover my-db
-  kubectl dbop configure my-db --redirect-to=`,
+		Example: `  # Keep the way back open, as my-db-v18 took the place of my-db
+  kubectl dbop follow my-db --cluster my-db-v18`,
 		Args:              command.Arguments(0, 1, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -36,8 +36,10 @@ on where it was.`,
   # Move to version 18 while clients read and write
   kubectl dbop upgrade my-db --version 18 --online
 
-  # Go back, or stay
-  kubectl dbop upgrade my-db --online --back --as my-db-v18
-  kubectl dbop upgrade my-db --online --finish --as my-db-v18`,
+  # Go back with all that was written since
+  kubectl dbop upgrade my-db --online --back --into my-db-v18
+
+  # Stay, and give up the way back
+  kubectl dbop upgrade my-db --online --finish --into my-db-v18`,
 	})
 }

@@ -27,8 +27,8 @@ type onlineUpgrade struct {
 	change *command.Change
 	// online, back and finish choose the way.
 	online, back, finish bool
-	// as is the name of the second cluster, image its image if it is not the catalog's.
-	as, image     string
+	// into is the name of the second cluster, image its image if it is not the catalog's.
+	into, image   string
 	allowDowntime bool
 	// version is the full one; "" on the way back.
 	version string
@@ -39,7 +39,7 @@ func (u *onlineUpgrade) define(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&u.online, "online", false, "Copy the data into a second cluster of that version, which follows this one, "+
 		"and then send the clients there; ask before.")
-	flags.StringVar(&u.as, "as", "", "Name of the second cluster; NAME-vMAJOR if not set.")
+	flags.StringVar(&u.into, "into", "", "Name of the second cluster; NAME-vMAJOR if not set.")
 	flags.BoolVar(&u.back, "back", false, "With --online: go back to this cluster, with all that was written since.")
 	flags.BoolVar(&u.finish, "finish", false, "With --online: give up the way back, and stop this cluster.")
 }
@@ -47,14 +47,14 @@ func (u *onlineUpgrade) define(cmd *cobra.Command) {
 // check judges the flags.
 func (u *onlineUpgrade) check(version string) error {
 	switch {
-	case !u.online && (u.back || u.finish || u.as != ""):
-		return exit.Misuse("--as, --back and --finish are of an upgrade with --online")
+	case !u.online && (u.back || u.finish || u.into != ""):
+		return exit.Misuse("--into, --back and --finish are of an upgrade with --online")
 	case u.back && u.finish:
 		return exit.Misuse("--back and --finish exclude each other")
 	case u.online && (u.back || u.finish) && version != "":
-		return exit.Misuse("--back and --finish take no --version: name the second cluster with --as")
-	case u.online && (u.back || u.finish) && u.as == "":
-		return exit.Misuse("--as must name the second cluster")
+		return exit.Misuse("--back and --finish take no --version: name the second cluster with --into")
+	case u.online && (u.back || u.finish) && u.into == "":
+		return exit.Misuse("--into must name the second cluster")
 	case version == "" && !u.back && !u.finish:
 		return exit.Misuse("--version is required")
 	}
@@ -83,10 +83,10 @@ func (u *onlineUpgrade) start(ctx context.Context, args []string, version string
 
 // run does one stage after the other, until there is none left.
 func (u *onlineUpgrade) run(ctx context.Context, former *clients.Target) error {
-	if u.as == "" {
-		u.as = secondName(former.Cluster.Name, u.version)
+	if u.into == "" {
+		u.into = secondName(former.Cluster.Name, u.version)
 	}
-	if err := CheckName(u.as); err != nil {
+	if err := CheckName(u.into); err != nil {
 		return err
 	}
 	next := online.Forward
@@ -96,10 +96,13 @@ func (u *onlineUpgrade) run(ctx context.Context, former *clients.Target) error {
 	case u.finish:
 		next = online.Ended
 	}
-	for last := online.Done; ; {
-		p, err := u.observe(ctx, former)
-		if err != nil {
-			return err
+	var p online.Pair
+	var err error
+	for last, known := online.Done, false; ; {
+		if !known {
+			if p, err = u.observe(ctx, former); err != nil {
+				return err
+			}
 		}
 		stage, err := next(p)
 		switch {
@@ -110,17 +113,18 @@ func (u *onlineUpgrade) run(ctx context.Context, former *clients.Target) error {
 			return nil
 		case stage == last:
 			return &ops.Error{Kind: ops.Failed, Check: "online", Message: fmt.Sprintf("stage %q of %s has ended, and is still "+
-				"to be done", stage, former.Cluster.Name), Hint: "kubectl dbop status " + former.Cluster.Name + " and " + u.as}
+				"to be done", stage, former.Cluster.Name), Hint: "kubectl dbop status " + former.Cluster.Name + " and " + u.into}
 		}
 		in, err := u.intent(ctx, p, stage)
 		if err != nil {
 			return err
 		}
-		u.change.Factory.Note("%s: %s", former.Cluster.Name, heading(stage, former.Cluster.Name, u.as))
+		u.change.Factory.Note("%s: %s", former.Cluster.Name, heading(stage, former.Cluster.Name, u.into))
 		err = u.change.Run(ctx, in)
 		if err != nil || u.change.Planning() || u.change.DryRun != command.DryRunNone || stage == online.Finish {
 			return err
 		}
+		p, known = p.After(stage)
 		last = stage
 	}
 }
@@ -128,12 +132,12 @@ func (u *onlineUpgrade) run(ctx context.Context, former *clients.Target) error {
 // observe observes both clusters.
 func (u *onlineUpgrade) observe(ctx context.Context, former *clients.Target) (online.Pair, error) {
 	f := u.change.Factory
-	p := online.Pair{Engine: former.Engine, Name: u.as, Version: u.version}
+	p := online.Pair{Engine: former.Engine, Name: u.into, Version: u.version}
 	var err error
 	if p.Former, err = f.ObserveOnce(ctx, former, observeBoth, nil); err != nil {
 		return p, err
 	}
-	record, err := former.Store.GetCluster(ctx, former.Namespace, u.as)
+	record, err := former.Store.GetCluster(ctx, former.Namespace, u.into)
 	if errors.Is(err, kube.ErrNotFound) {
 		return p, nil
 	}
@@ -153,11 +157,11 @@ func (u *onlineUpgrade) done(p online.Pair, last online.Stage) {
 		f.Note("%s: nothing is left to do", former)
 	}
 	if u.back {
-		f.Note("next: %s delete %s --purge", command.DisplayName, u.as)
+		f.Note("next: %s delete %s --purge", command.DisplayName, u.into)
 		return
 	}
-	f.Note("clients of %s are served by %s; go back: %s upgrade %s --online --back --as %s; stay: %s upgrade %s --online "+
-		"--finish --as %s", former, u.as, command.DisplayName, former, u.as, command.DisplayName, former, u.as)
+	f.Note("clients of %s are served by %s; go back: %s upgrade %s --online --back --into %s; stay: %s upgrade %s --online "+
+		"--finish --into %s", former, u.into, command.DisplayName, former, u.into, command.DisplayName, former, u.into)
 }
 
 // heading says in one line what a stage is for.

@@ -13,7 +13,7 @@ import (
 
 // intent is the operation of a stage.
 func (u *onlineUpgrade) intent(ctx context.Context, p online.Pair, stage online.Stage) (command.Intent, error) {
-	former, next := p.Former.Cluster.Name, u.as
+	former, next := p.Former.Cluster.Name, u.into
 	if stage == online.Create {
 		return u.create(ctx, p)
 	}
@@ -72,7 +72,7 @@ func (u *onlineUpgrade) intent(ctx context.Context, p online.Pair, stage online.
 func (u *onlineUpgrade) create(ctx context.Context, p online.Pair) (command.Intent, error) {
 	f, made := u.change.Factory, p.Next.Cluster
 	if made == nil {
-		made = policy.Successor(p.Former.Cluster, u.as)
+		made = policy.Successor(p.Former.Cluster, u.into)
 		made.Spec.Version, made.Spec.Image = u.version, u.image
 		made.Spec.HelperImage = ""
 		made.Spec.HelperImage = f.HelperImage("", made)

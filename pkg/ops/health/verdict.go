@@ -258,12 +258,11 @@ func (a *assessment) level() (Level, string) {
 	case len(a.problems) > 0:
 		return Degraded, fmt.Sprintf("%d of %d members are healthy, %s", well, total, a.margin())
 	}
-	if from := a.s.View.Source; from != nil {
-		return Healthy, fmt.Sprintf("all %d members are healthy, %s; it takes no writes, as it follows %s", total, a.margin(),
-			from.Address)
-	}
 	text := fmt.Sprintf("all %d members are healthy, %s", total, a.margin())
-	if leader, ok := a.s.View.Leader(); ok && len(leader.Closed) > 0 {
+	leader, leads := a.s.View.Leader()
+	if from := a.s.View.Source; from != nil {
+		text += "; it takes no writes, as it follows " + from.Address
+	} else if leads && len(leader.Closed) > 0 {
 		text += "; it lets nobody into " + strings.Join(leader.Closed, ", ")
 	}
 	if to := a.s.Kube.SentTo; to != "" {

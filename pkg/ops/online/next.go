@@ -78,6 +78,20 @@ func Forward(p Pair) (Stage, error) {
 	return Redirect, nil
 }
 
+// After is what is known once the operation of a stage has succeeded, without another look: while nobody can write, each
+// second counts. The second value is false where both clusters must be observed again.
+func (p Pair) After(done Stage) (Pair, bool) {
+	switch done {
+	case CutOver:
+		p.Next.View.Source = nil
+	case CutBack:
+		p.Former.View.Source = nil
+	default:
+		return p, false
+	}
+	return p, true
+}
+
 // open says whether the way back is open yet.
 func (p Pair) open() (Stage, error) {
 	switch {
@@ -102,7 +116,7 @@ func Back(p Pair) (Stage, error) {
 	case former.Spec.RedirectTo == "" && p.Former.Kube.SentTo == "":
 		if p.Next.View.Source != nil {
 			return Done, refuse(fmt.Sprintf("the clients of %s never left it", former.Name),
-				fmt.Sprintf("kubectl dbop delete %s --purge gives the upgrade up", p.Name))
+				"go on with the upgrade, or delete the cluster "+p.Name)
 		}
 		return Done, nil
 	case former.Spec.Stopped:
@@ -143,10 +157,10 @@ func (p Pair) related() error {
 	switch next := p.Next.Cluster; {
 	case next.Predecessor() != p.Former.Cluster.Name:
 		return refuse(fmt.Sprintf("cluster %s exists, and is no copy of %s", next.Name, p.Former.Cluster.Name),
-			"choose another name with --as")
+			"choose another name with --into")
 	case p.Version != "" && next.Spec.Version != p.Version:
 		return refuse(fmt.Sprintf("cluster %s is a copy of %s for version %s, not %s", next.Name, p.Former.Cluster.Name,
-			next.Spec.Version, p.Version), "choose that version, or another name with --as")
+			next.Spec.Version, p.Version), "choose that version, or another name with --into")
 	}
 	return nil
 }

@@ -122,6 +122,22 @@ func TestNext(t *testing.T) {
 			}
 		})
 	}
+	for done, c := range map[Stage]struct {
+		way  func(Pair) (Stage, error)
+		pair Pair
+		want Stage
+	}{
+		CutOver: {Forward, pair(closed), Redirect},
+		CutBack: {Back, pair(over, sent, follows), Return},
+	} {
+		after, known := c.pair.After(done)
+		if got, err := c.way(after); got != c.want || err != nil || !known {
+			t.Errorf("after %s comes %q, %v, want %s", done, got, err, c.want)
+		}
+	}
+	if _, known := pair().After(Redirect); known {
+		t.Error("nothing is observed after the clients moved")
+	}
 	if got := Settings(pair(unprepared)).Set["log"]; got != "all" {
 		t.Errorf("the option is %q", got)
 	}
