@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -79,6 +81,10 @@ func deletionQuestion(name string, spec v1alpha1.OperationSpec, p *planner.Prepa
 	if spec.Purge {
 		q.Lost, q.Kept, q.Typed = []string{"the running database and the volumes of its members, for good"},
 			former(p.State), name
+	}
+	if c := p.State.Cluster; c != nil && c.Spec.RedirectTo != "" {
+		q.Lost = append(q.Lost, fmt.Sprintf("the service %s, by which clients reach %s", v1alpha1.ClientService(name),
+			c.Spec.RedirectTo))
 	}
 	if len(spec.Waive) > 0 {
 		q.Lost = append(q.Lost, "everything since the newest backup: no last one is taken")

@@ -10,6 +10,9 @@ import (
 
 // settle makes every member what its workload promises: up, joined, healthy.
 func settle(e engine.Engine, s *ops.State) {
+	if from := s.Cluster.Spec.Source; from != nil && !s.Formed() {
+		s.View.Source = &engine.Source{Address: from.String(), Following: true, Linked: true}
+	}
 	settleMemberList(s)
 	s.View.Quorum = true
 	like, ok := s.View.Leader()

@@ -57,9 +57,6 @@ func predictions() map[ops.Action]func(outcome) {
 				w := &o.Kube.Members[o.MemberIndex(m)].Workload
 				w.Settings, w.JoinLimit, w.AgentImage = o.settings(), limit, rules.AgentImage(o.e, o.Cluster)
 			}
-			if from := o.Cluster.Spec.Source; from != nil && o.View.Source == nil && !o.Formed() {
-				o.View.Source = &engine.Source{Address: from.String(), Following: true, Linked: true}
-			}
 		},
 		ops.ActionCorrect:     func(o outcome) { corrected(o.State, o.Member(), o.settings()) },
 		ops.ActionConfigure:   func(o outcome) { configured(o.State, o.e) },

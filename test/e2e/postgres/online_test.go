@@ -103,8 +103,19 @@ func (s *scene) moved(to int, at string) {
 	}
 }
 
+// dies has the tool kill itself at a step.
+func (s *scene) dies(at string, args ...string) {
+	s.Helper()
+	c := s.site.CLI(s.TempDir(), map[string]string{"DBOP_TEST_DIE_AT": at})
+	r, err := c.Run(s.ctx, append([]string{"-n", s.ns}, args...)...)
+	s.ok(err)
+	if !r.Killed() {
+		s.Fatalf("it was not killed at %s:\n%s", at, r)
+	}
+}
+
 // TestUpgradeOnline moves a cluster to the next major version and back, while an application writes that knows nothing
-// of it: same service, same password, same authority.
+// of it: same service, same password, same authority. The tool is killed in each stage, and the same command goes on.
 func TestUpgradeOnline(t *testing.T) {
 	s := newScene(t, "online")
 	from, to := s.releases(17)[0], s.releases(18)[0]
@@ -114,16 +125,22 @@ func TestUpgradeOnline(t *testing.T) {
 	s.kubectl("apply", "-f", manifest)
 	s.kubectl("wait", "--for=condition=Ready", "pod/application", "--timeout=60s")
 	upgrade := []string{"upgrade", "db", "--online", "--version", to.Version, "--image", to.Image}
+	s.dies("after:start-members", upgrade...)
 	s.refused(2, "--yes", upgrade...) // all but the cut over needs no answer
 	if r := s.must("status", "db-v18"); !strings.Contains(r.Stdout, "it takes no writes") {
 		t.Errorf("the second cluster does not follow:\n%s", r.Stdout)
 	}
-	s.must(append(upgrade, "--yes")...)
+	now := append(upgrade, "--yes")
+	s.dies("before:cut-over", now...)
+	s.dies("after:create-services", now...)
+	s.must(now...)
 	s.moved(18, "db-v18")
 	if r := s.must("status", "db"); !strings.Contains(r.Stdout, "sent to db-v18") {
 		t.Errorf("status does not tell where the clients are:\n%s", r.Stdout)
 	}
-	s.must("upgrade", "db", "--online", "--back", "--into", "db-v18", "--yes")
+	back := []string{"upgrade", "db", "--online", "--back", "--into", "db-v18", "--yes"}
+	s.dies("after:cut-over", back...)
+	s.must(back...)
 	s.moved(17, "db")
 	s.healthy(1)
 }
