@@ -11,8 +11,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
-// held is how long a hold lasts here: longer than a failover takes.
-const held = 20 * time.Second
+// lasts is how long a hold lasts here: longer than a failover takes.
+const lasts = 20 * time.Second
 
 // TestHoldEnds has a hold end because its time is over: the primary is lost meanwhile, nobody leads until then, and
 // another one does after it.
@@ -35,7 +35,7 @@ func holdEnds(t *testing.T, e engine) {
 	asked := time.Now()
 	s.since = time.Since(s.clients.began)
 	if err := s.ask(p, func(ctx context.Context, c *api.Client) error {
-		return c.StartHold(ctx, api.Hold{ID: "h", Hold: protocol.Hold{For: held, By: "test", Why: "maintenance"}})
+		return c.StartHold(ctx, api.Hold{ID: "h", Hold: protocol.Hold{For: lasts, By: "test", Why: "maintenance"}})
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -44,8 +44,8 @@ func holdEnds(t *testing.T, e engine) {
 		return said("a hold allows no other primary") || s.primary() != nil
 	})
 	s.wait("another primary", func() bool { return s.primary() != nil })
-	if took := time.Since(asked); took < held {
-		t.Errorf("%s leads %s after a hold of %s began", s.primary().id, took, held)
+	if took := time.Since(asked); took < lasts {
+		t.Errorf("%s leads %s after a hold of %s began", s.primary().id, took, lasts)
 	}
 	s.again()
 	for _, m := range others {
