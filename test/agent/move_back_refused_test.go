@@ -40,8 +40,9 @@ func TestMoveBackRefused(t *testing.T) {
 	}
 	made := func(site *site) string {
 		t.Helper()
-		got, err := site.leader().askIn("app", "SELECT (SELECT count(*) FROM pg_replication_slots WHERE database = 'app') || "+
-			"' ' || (SELECT count(*) FROM pg_publication) || ' ' || (SELECT count(*) FROM pg_roles WHERE rolname ~ 'dbop_[0-9]')")
+		got, err := site.leader().askIn("app", "SELECT concat_ws(' ', "+
+			"(SELECT count(*) FROM pg_replication_slots WHERE database = 'app'), (SELECT count(*) FROM pg_publication), "+
+			"(SELECT count(*) FROM pg_roles WHERE rolname ~ 'dbop_[0-9]'))")
 		if err != nil {
 			t.Fatal(err)
 		}

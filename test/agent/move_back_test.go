@@ -33,7 +33,8 @@ type pair struct {
 	stopped      sync.WaitGroup
 }
 
-// way is where clients of a site connect to: an agent that passes them on to the primary. It is not that of the primary.
+// way is where clients of a site connect to: an agent that passes them on to the primary, not its own if there is
+// another.
 func (s *site) way() string {
 	for _, m := range s.members {
 		if m != s.primary() {

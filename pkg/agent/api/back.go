@@ -132,8 +132,8 @@ func (s *Service) endBack(w http.ResponseWriter, r *http.Request) {
 }
 
 // Follow has the cluster follow the one that cut over from it with Cutover.Back, and returns once a primary serves that
-// follows, or will: Status tells how far that is. Again has no effect. A Refused error changed nothing; after ErrUnknown
-// ask again.
+// follows, or will: Status tells how far that is. Again has no effect. A Refused error changed nothing; after
+// ErrUnknown ask again.
 func (c *Client) Follow(ctx context.Context, body Follow) (Followed, error) {
 	var out Followed
 	return out, c.do(ctx, http.MethodPost, "/v1/follow", body, &out)

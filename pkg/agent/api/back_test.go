@@ -27,11 +27,12 @@ func TestFollow(t *testing.T) {
 	a, m, s := former(t)
 	m.may = func() error { return NoBack{Why: "rows would be lost"} }
 	to := Follow{Address: "later:5432", TLS: true}
-	if done, err := client(t, s).Follow(t.Context(), to); err != nil || done.NoBack != "rows would be lost" || a.follows() {
+	done, err := client(t, s).Follow(t.Context(), to)
+	if err != nil || done.NoBack != "rows would be lost" || a.follows() {
 		t.Errorf("without a way back it is %+v, %v", done, err)
 	}
 	m.may = func() error { return errors.New("it does not answer") }
-	_, err := client(t, s).Follow(t.Context(), to)
+	_, err = client(t, s).Follow(t.Context(), to)
 	if _, refused := errors.AsType[Refused](err); !refused || a.follows() {
 		t.Errorf("what may pass is answered %v", err)
 	}

@@ -82,7 +82,8 @@ func (m *moveIn) halt(ctx context.Context, back bool, leads func() bool) (out ap
 	case now.Stage == stageBack || now.Stage == stageOpens:
 		return out, errors.New("wait until it is followed")
 	case now.Stage == stageHolds:
-		return api.Halted{Since: time.Now(), Paused: api.UntilOpened}, m.backLate(ctx, back) // an earlier request came that far
+		// An earlier request came that far.
+		return api.Halted{Since: time.Now(), Paused: api.UntilOpened}, m.backLate(ctx, back)
 	case now.Stage == stageCloses:
 		// An earlier request could not open it again.
 		if err := m.reopen(ctx, now); err != nil {

@@ -131,12 +131,12 @@ func (m *moveIn) continues(ctx context.Context, now mark) error {
 	if len(now.Schemas) == 0 {
 		return nil
 	}
-	if reached, err := source.ParseLSN(got[0][0][1]); err != nil || reached > confirmed {
-		return errors.Join(err, api.NoBack{Why: fmt.Sprintf("a primary of this cluster said to %s that all up to %s is here, "+
-			"and this one has it for sure only up to %s: rows may be missing", m.source.Address, got[0][0][1],
-			now.Kept.Confirmed)})
+	reached, err := source.ParseLSN(got[0][0][1])
+	if err == nil && reached > confirmed {
+		err = api.NoBack{Why: fmt.Sprintf("a primary of this cluster said to %s that all up to %s is here, and this one has "+
+			"it for sure only up to %s: rows may be missing", m.source.Address, reached, confirmed)}
 	}
-	return nil
+	return err
 }
 
 // roundBack does what comes next for a source that is kept.
@@ -266,8 +266,8 @@ func (m *moveIn) link(ctx context.Context, now mark) error {
 func (m *moveIn) resubscribe(ctx context.Context, now mark, database, slot string) error {
 	s := m.server
 	way := literal(s.conninfo(sourcePort, "dbname="+word(database)))
-	const find = "SELECT oid, subslotname, subenabled, coalesce(pg_replication_origin_progress('pg_' || oid, false), '0/0') " +
-		"FROM pg_subscription WHERE subname = '" + subscription + "' AND subdbid = (SELECT oid FROM pg_database " +
+	const find = "SELECT oid, subslotname, subenabled, " +
+		"coalesce(pg_replication_origin_progress('pg_' || oid, false), '0/0') FROM pg_subscription WHERE subname = '" + subscription + "' AND subdbid = (SELECT oid FROM pg_database " +
 		"WHERE datname = current_database())"
 	got, err := s.onceIn(ctx, database, find)
 	if err != nil {
@@ -331,7 +331,7 @@ func (m *moveIn) confirm(ctx context.Context, now mark) error {
 	return nil
 }
 
-// newMoveIn is the part of this server in following a source, which has not begun.
+// newMoveIn is the part of this server in following a source, which has not started.
 func (s *Server) newMoveIn(ctx context.Context, of protocol.Source) (*moveIn, error) {
 	got, err := s.once(ctx, "SELECT system_identifier FROM pg_control_system()")
 	if err != nil {

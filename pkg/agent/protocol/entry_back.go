@@ -29,8 +29,8 @@ func (e *BeginSource) apply(d *Document) error {
 	return nil
 }
 
-// begins says that the primary took clients before the cluster was to follow a source: the next one takes none. One that
-// is being promoted does not follow yet.
+// begins says that the primary took clients before the cluster was to follow a source: the next one takes none. One
+// that is being promoted does not follow yet.
 func (n *Node) begins() bool {
 	return n.doc.Source != nil && n.doc.Source.Kept && !n.server.Following && n.job.Kind == ""
 }

@@ -23,8 +23,8 @@ func TestBeginSource(t *testing.T) {
 	refused(t, d, "there is no primary", begin(d.Generation))
 }
 
-// TestBeginsSource: a primary that let clients in stops, and gives its lease up, before the cluster follows. One that is
-// being promoted for that goes on.
+// TestBeginsSource: a primary that let clients in stops, and gives its lease up, before the cluster follows. One that
+// is being promoted for that goes on.
 func TestBeginsSource(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

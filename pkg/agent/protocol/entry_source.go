@@ -2,8 +2,8 @@ package protocol
 
 import "fmt"
 
-// Source is a database outside of the cluster, whose primary follows it until EndSource. Until then nothing else writes.
-// Either the first data of the cluster is a copy of it, or it is a copy of the cluster: see Kept.
+// Source is a database outside of the cluster, whose primary follows it until EndSource. Until then nothing else
+// writes. Either the first data of the cluster is a copy of it, or it is a copy of the cluster: see Kept.
 type Source struct {
 	// Address is a host and a port.
 	Address string `json:"address"`

@@ -38,7 +38,7 @@ const (
 	statusMessage = 'r'
 	statusLength  = 1 + 8 + 8 + 8 + 8 + 1
 	headLength    = 5
-	// longest bounds the messages that are looked at: others pass as they are.
+	// longest bounds the messages that are read: others pass as they are.
 	longest = 4096
 	// flushedAt is where a status says what is flushed: behind its kind and what is written.
 	flushedAt = 1 + 8

@@ -49,8 +49,8 @@ func Listen(path string) (*Door, error) {
 	return d, nil
 }
 
-// Open lets programs in, to one source. To one that is kept nothing is confirmed that Allow did not allow since the door
-// was shut.
+// Open lets programs in, to one source. To one that is kept nothing is confirmed that Allow did not allow since the
+// door was shut.
 func (d *Door) Open(to Source) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

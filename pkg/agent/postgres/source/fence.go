@@ -232,7 +232,7 @@ func (f *Fence) Final(ctx context.Context, i int) (map[string]string, []Position
 	return sums(got[len(d.Sequences)]), all, nil
 }
 
-// Closed asks what identifies databases as they are now. Whoever opens one, or changes anything about it, changes that.
+// Closed asks what identifies databases as they are now. Who opens one, or changes anything about it, changes that.
 const Closed = "SELECT datname, xmin FROM pg_database WHERE NOT datistemplate AND NOT datallowconn"
 
 // Identify returns what identifies each database that is closed.
