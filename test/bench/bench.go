@@ -61,6 +61,7 @@ func measures() []measure {
 		{"backup-job", etcd, measureBackupJob},
 		{"restore-job", etcd, measureRestoreJob},
 		{"stores", noEngine, measureStores},
+		{"memory", noEngine, measureMemory},
 		{"backup-list", noEngine, measureBackupList},
 		{"postgres", "postgres", withTroubles(postgres)},
 		{"valkey", "valkey", withTroubles(valkey)},

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -41,9 +39,6 @@ func measureStores(ctx context.Context, b *bench) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	s := &stores{bench: b, dir: dir, source: filepath.Join(dir, "source"), compressed: filepath.Join(dir, "source.zst")}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make a directory: %w", err)
-	}
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
@@ -62,8 +57,11 @@ func measureStores(ctx context.Context, b *bench) (err error) {
 	return s.uploads(ctx)
 }
 
-// prepare makes keys, and a stream as databases have it: pages of which half are random, and half repeat.
-func (s *stores) prepare(ctx context.Context) error {
+// keys makes keys of its own.
+func (s *stores) keys() error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("make a directory: %w", err)
+	}
 	identity, recipient, err := archive.NewIdentity()
 	if err != nil {
 		return err
@@ -83,17 +81,20 @@ func (s *stores) prepare(ctx context.Context) error {
 	if err := os.WriteFile(s.identity, []byte(identity+"\n"), 0o600); err != nil {
 		return fmt.Errorf("write a key: %w", err)
 	}
+	return nil
+}
+
+// prepare makes keys, and a stream in a file.
+func (s *stores) prepare(ctx context.Context) error {
+	if err := s.keys(); err != nil {
+		return err
+	}
 	f, err := os.Create(s.source)
 	if err != nil {
 		return fmt.Errorf("make a stream: %w", err)
 	}
-	const page = 8192
-	random, repeated := make([]byte, page), bytes.Repeat([]byte("a row of a table; "), page/16)[:page]
-	for range s.storeMiB << 20 / (2 * page) {
-		_, _ = rand.Read(random) // never fails
-		if _, err := f.Write(append(random[:page:page], repeated...)); err != nil {
-			return errors.Join(err, f.Close())
-		}
+	if _, err := io.CopyN(f, newPages(), int64(s.storeMiB)<<20); err != nil {
+		return errors.Join(err, f.Close())
 	}
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("make a stream: %w", err)
@@ -112,13 +113,18 @@ func (s *stores) shell(ctx context.Context, script string) (time.Duration, error
 
 // save writes the stream as one backup, and returns how long that took.
 func (s *stores) save(ctx context.Context, at store.Store, keys archive.Keys) (string, time.Duration, error) {
-	s.n++
-	id := fmt.Sprintf("bench-20261123T101500Z-%04x", s.n)
 	f, err := os.Open(s.source)
 	if err != nil {
-		return id, 0, fmt.Errorf("read the stream: %w", err)
+		return "", 0, fmt.Errorf("read the stream: %w", err)
 	}
 	defer func() { _ = f.Close() }()
+	return s.saveFrom(ctx, at, keys, f)
+}
+
+func (s *stores) saveFrom(ctx context.Context, at store.Store, keys archive.Keys, f io.Reader) (string, time.Duration,
+	error) {
+	s.n++
+	id := fmt.Sprintf("bench-20261123T101500Z-%04x", s.n)
 	from := time.Now()
 	w, _, err := archive.Open(at, keys).Begin(ctx, archive.Request{
 		Scope: archive.Scope{Namespace: "bench", Cluster: "bench"}, ID: id, Operation: id})
@@ -205,16 +211,7 @@ func (s *stores) reads(ctx context.Context) error {
 	mine, theirs, err := s.pair(ctx, `"$AGE" -d -i key.txt source.zst.age | zstd -q -d > /dev/null`,
 		func() (time.Duration, error) {
 			from := time.Now()
-			a := archive.Open(at, s.encrypted)
-			e, err := a.Find(ctx, archive.Scope{Namespace: "bench", Cluster: "bench"}, id)
-			if err != nil {
-				return 0, err
-			}
-			m, err := a.Manifest(ctx, e)
-			if err != nil {
-				return 0, err
-			}
-			r, err := a.Read(ctx, m, storeStream)
+			r, err := s.reader(ctx, at, id)
 			if err != nil {
 				return 0, err
 			}
