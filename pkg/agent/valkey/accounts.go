@@ -18,6 +18,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/acl"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/session"
 )
 
@@ -183,7 +184,7 @@ func (s *Server) EnsureUser(ctx context.Context, u api.NewUser) error {
 		}
 	}
 	return s.changeAccounts(ctx, "make user "+u.Name, func(all map[string]account) {
-		all[u.Name] = account{Hash: hash(u.Password), Admin: u.Admin, Role: u.Role, Grants: u.Grants}
+		all[u.Name] = account{Hash: acl.Hash(u.Password), Admin: u.Admin, Role: u.Role, Grants: u.Grants}
 	})
 }
 

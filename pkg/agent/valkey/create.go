@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/appendonly"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
@@ -112,7 +113,7 @@ func (s *Server) receive(ctx context.Context, job protocol.Job, f facts) error {
 	s.base = f.Base
 	s.mu.Unlock()
 	held += f.Base
-	note(&made, uint64(held), at) //nolint:gosec // the log is far shorter
+	appendonly.Note(&made, uint64(held), at) //nolint:gosec // the log is far shorter
 	s.Report(fmt.Sprintf("a copy of the data of %s is whole, up to %d", job.Member, held))
 	return s.adopt(made)
 }
@@ -120,7 +121,7 @@ func (s *Server) receive(ctx context.Context, job protocol.Job, f facts) error {
 // fill has the server receive all data of a primary in a directory aside, and returns up to where, as the server
 // counts, and where its files ended before that was asked for.
 func (s *Server) fill(ctx context.Context, job protocol.Job, from protocol.MemberID, made datadir.Identity) (held int64,
-	at ending, err error,
+	at appendonly.Ending, err error,
 ) {
 	if err := s.startAside(ctx, made, job.Settings); err != nil {
 		return 0, at, err
@@ -132,7 +133,7 @@ func (s *Server) fill(ctx context.Context, job protocol.Job, from protocol.Membe
 	s.upstream.Aim(from, job.Generation)
 	s.upstream.Link(volume.CopyName(protocol.Standby{Member: s.ID, Volume: made.Volume}))
 	err = p.Until(ctx, "receive a copy of the data", func(ctx context.Context) (bool, error) {
-		at = appended(s.aside())
+		at = appendonly.End(s.aside())
 		a, err := s.state(ctx)
 		held = a.offset
 		return err == nil && a.linked && a.whole && exists(datadir.Manifest(s.aside())), err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/appendonly"
 )
 
 // fullMemory is the share of the limit from which memory is worth a warning, if nothing is evicted; manyFragments is
@@ -26,7 +27,7 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 		return api.Measures{}, err
 	}
 	m := measuresFrom(infoFields(text))
-	m.DataBytes = appendedSize(s.data())
+	m.DataBytes = appendonly.Size(s.data())
 	s.measureLog(&m)
 	slow, err := s.ask(ctx, "SLOWLOG", "LEN")
 	if n, _ := strconv.Atoi(slow); err == nil && n > 0 {

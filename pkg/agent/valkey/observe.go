@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/appendonly"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/session"
 )
@@ -69,7 +70,7 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 		o.Unread = o.Unread || s.unloaded
 		return o
 	}
-	asked, before := s.Now(), appended(s.data())
+	asked, before := s.Now(), appendonly.End(s.data())
 	a, err := s.state(ctx)
 	if err == nil && !a.loading {
 		s.refreshUsers(ctx)
@@ -130,14 +131,14 @@ func (s *Server) learn(a answer) {
 
 // persist writes down what the copy holds, now and then, under the lock, and where its files ended before that was
 // asked for. What a server says without a write costs no flush of the disk.
-func (s *Server) persist(before ending) {
+func (s *Server) persist(before appendonly.Ending) {
 	id := s.identity
-	at, noted := s.position.Offset, ending{id.Growing, id.Appended}
+	at, noted := s.position.Offset, appendonly.Ending{First: id.Growing, Size: id.Appended}
 	if id.End != nil || time.Since(s.persisted) < persistTime ||
 		before == noted && at >= id.Seen && at-id.Seen < slack/2 {
 		return
 	}
-	note(&id, s.position.Offset, before)
+	appendonly.Note(&id, s.position.Offset, before)
 	if err := datadir.WriteIdentity(s.data(), id); err == nil { // a full disk: what is there still holds
 		s.identity, s.persisted = id, time.Now()
 	}
@@ -176,7 +177,7 @@ func (s *Server) atRest() protocol.Server {
 		o.Position, o.Unread = *id.End, false
 		return o
 	case id.Primary && (id.Flushed || id.Boot == s.boot):
-		at += 4*s.grown(id) + slack
+		at += 4*appendonly.Grown(s.data(), id) + slack
 	case id.Primary, s.settings.Durability == protocol.Async:
 	default:
 		return o

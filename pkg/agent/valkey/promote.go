@@ -13,6 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/resp"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/appendonly"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
@@ -40,7 +41,7 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	if err := s.setIdentity(func(id *datadir.Identity) {
 		id.Lineage, id.End, id.Saved, id.Primary = id.Lineage.Next(job.Timeline, begin.Offset), nil, nil, true
 		id.Lineage[len(id.Lineage)-1].Unsure, id.Estimated = id.Estimated, false
-		note(id, begin.Offset, appended(s.data()))
+		appendonly.Note(id, begin.Offset, appendonly.End(s.data()))
 		id.Boot, id.Flushed = s.boot, appendFsync(job.Settings) == "always"
 	}); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/appendonly"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 )
 
@@ -94,7 +95,7 @@ func (s *Server) resume(ctx context.Context, settings protocol.Settings) error {
 	}
 	base := int64(id.End.Offset) - id.Saved.Offset //nolint:gosec // the log is far shorter
 	if err := s.setIdentity(func(to *datadir.Identity) {
-		note(to, id.End.Offset, appended(s.data()))
+		appendonly.Note(to, id.End.Offset, appendonly.End(s.data()))
 		to.End, to.Saved, to.Primary = nil, nil, false
 		to.Estimated = false
 		to.Boot, to.Flushed = s.boot, appendFsync(settings) == "always"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/stream"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/appendonly"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
@@ -51,7 +52,7 @@ func (s *Server) foundFrom(ctx context.Context, job protocol.Job) error {
 	s.mu.Lock()
 	s.base = 0
 	s.mu.Unlock()
-	note(&made, uint64(held), at) //nolint:gosec // the log is far shorter
+	appendonly.Note(&made, uint64(held), at) //nolint:gosec // the log is far shorter
 	s.Report(fmt.Sprintf("a copy of the data of %s is whole, up to %d", job.Source.Address, held))
 	return s.adopt(made)
 }
@@ -80,7 +81,7 @@ func (s *Server) copySource(ctx context.Context, job protocol.Job) error {
 		return err
 	}
 	base := max(0, int64(before.Offset+job.Settings.MaxLag+1)-held) //nolint:gosec // the log is far shorter
-	note(&made, uint64(held+base), at)                              //nolint:gosec // neither is negative
+	appendonly.Note(&made, uint64(held+base), at)                   //nolint:gosec // neither is negative
 	s.mu.Lock()
 	s.base = base
 	s.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/acl"
 )
 
 // TestTransactions: a server that ended without an order has the transactions and scripts of before, whatever the user
@@ -43,10 +44,10 @@ func TestTransactions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := m.command("ACL", "GETUSER", "default"); name == "somebody" && !allows(string(rules), "default", "") {
+			if got := m.command("ACL", "GETUSER", "default"); name == "somebody" && !acl.Allows(string(rules), "default", "") {
 				t.Errorf("the user default is %q, by the rules %q", got, rules)
 			}
-			if allows(string(rules), "default", "") != (name == "somebody") {
+			if acl.Allows(string(rules), "default", "") != (name == "somebody") {
 				t.Errorf("the rules are %q", rules)
 			}
 		})

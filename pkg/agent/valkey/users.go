@@ -4,19 +4,16 @@ package valkey
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/acl"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
 
@@ -31,23 +28,6 @@ const (
 	others         = forbidden + " -function"
 )
 
-// closedDefault is the user default where nobody may enter as it. The server executes the transactions in its
-// append-only files as that user: without the right to a command it leaves out every transaction that has it, and says
-// so in its log alone (Redis, and Valkey before 9).
-const closedDefault = "user default off resetpass ~* &* +@all"
-
-// whileLoading returns rules with which the server loads its files whole. It takes the others once it has.
-func whileLoading(rules string) string {
-	var b strings.Builder
-	for line := range strings.Lines(rules) {
-		if strings.HasPrefix(line, "user default ") {
-			line = closedDefault + "\n"
-		}
-		b.WriteString(line)
-	}
-	return b.String()
-}
-
 // secrets are the passwords of one run of the server.
 type secrets struct {
 	agent, stream, upstream, person string
@@ -58,18 +38,13 @@ func newSecrets() secrets {
 		person: volume.NewName(24)}
 }
 
-func hash(password string) string {
-	sum := sha256.Sum256([]byte(password))
-	return "#" + hex.EncodeToString(sum[:])
-}
-
 // aclFile returns the rules of all users: those of the agent, those that the tool made, and those that people wrote in
 // the file of users.
 func aclFile(p product, s secrets, accounts map[string]account, people string) (string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "user %s on %s ~* &* +@all\n", agentUser, hash(s.agent))
-	fmt.Fprintf(&b, "user %s on %s +psync +replconf +ping\n", streamUser, hash(s.stream))
-	b.WriteString(account{Hash: hash(s.person), Admin: true}.rule(p, personUser) + administrators + "\n")
+	fmt.Fprintf(&b, "user %s on %s ~* &* +@all\n", agentUser, acl.Hash(s.agent))
+	fmt.Fprintf(&b, "user %s on %s +psync +replconf +ping\n", streamUser, acl.Hash(s.stream))
+	b.WriteString(account{Hash: acl.Hash(s.person), Admin: true}.rule(p, personUser) + administrators + "\n")
 	for _, rule := range accountRules(p, accounts) {
 		b.WriteString(rule + "\n")
 	}
@@ -95,7 +70,7 @@ func aclFile(p product, s secrets, accounts map[string]account, people string) (
 		b.WriteString(strings.Join(fields, " ") + others + "\n")
 	}
 	if !hasDefault {
-		b.WriteString(closedDefault + "\n")
+		b.WriteString(acl.ClosedDefault + "\n")
 	}
 	return b.String(), nil
 }
@@ -117,7 +92,7 @@ func (s *Server) rulesFile() string { return filepath.Join(s.conf(), "users.acl"
 func (s *Server) writeUsers() error {
 	rules, err := s.rules()
 	if err == nil {
-		err = disk.ReplaceBytes(s.rulesFile(), []byte(whileLoading(rules)))
+		err = disk.ReplaceBytes(s.rulesFile(), []byte(acl.WhileLoading(rules)))
 	}
 	return err
 }
@@ -157,7 +132,7 @@ func (s *Server) takeUsers(ctx context.Context) error {
 	if rules == string(taken) {
 		return nil
 	}
-	for _, command := range changes(string(taken), rules) {
+	for _, command := range acl.Changes(string(taken), rules) {
 		if _, err := s.ask(ctx, command...); err != nil {
 			return fmt.Errorf("change the user %s: %w", command[2], err)
 		}
@@ -165,25 +140,10 @@ func (s *Server) takeUsers(ctx context.Context) error {
 	return disk.ReplaceBytes(s.rulesFile(), []byte(rules))
 }
 
-// changes returns the commands that lead from some rules to others.
-func changes(from, to string) (commands [][]string) {
-	before, after := map[string]string{}, map[string]bool{}
-	for line := range strings.Lines(from) {
-		before[strings.Fields(line)[1]] = line
-	}
-	for line := range strings.Lines(to) {
-		words := strings.Fields(line)
-		after[words[1]] = true
-		if before[words[1]] != line {
-			commands = append(commands, slices.Concat([]string{"ACL", "SETUSER", words[1], "reset"}, words[2:]))
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(before)) {
-		if !after[name] {
-			commands = append(commands, []string{"ACL", "DELUSER", name})
-		}
-	}
-	return commands
+// Allows says whether a user has a password, by the rules that the server takes. It needs no server.
+func (s *Server) Allows(user, password string) bool {
+	rules, err := s.rules()
+	return err == nil && acl.Allows(rules, user, password)
 }
 
 // refreshTime is how often the file of users is read again.

@@ -1,6 +1,8 @@
 //go:build linux
 
-package valkey
+// Package appendonly measures the append-only files of a copy of the data: how many bytes they hold, and how many more
+// the server may have appended since somebody wrote down where they end.
+package appendonly
 
 import (
 	"os"
@@ -13,10 +15,10 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 )
 
-// appendFiles returns how many bytes those append-only files of a copy hold that grow, by their numbers. The server
+// Growing returns how many bytes those append-only files of a copy hold that grow, by their numbers. The server
 // begins another one when it writes all data again, and removes those before it once that is done. If it fails, it goes
 // on with the one that it began, or with the one before: an empty file is left then that nothing is written to.
-func appendFiles(data string) (sizes map[uint64]int64, first, last uint64) {
+func Growing(data string) (sizes map[uint64]int64, first, last uint64) {
 	sizes = map[uint64]int64{}
 	entries, err := os.ReadDir(filepath.Dir(datadir.Manifest(data)))
 	if err != nil {
@@ -39,29 +41,29 @@ func appendFiles(data string) (sizes map[uint64]int64, first, last uint64) {
 	return sizes, first, last
 }
 
-// ending is where the append-only files end: the first of those that grow, and how many bytes they hold together.
-type ending struct {
-	first uint64
-	size  int64
+// Ending is where the append-only files end: the first of those that grow, and how many bytes they hold together.
+type Ending struct {
+	First uint64
+	Size  int64
 }
 
-// appended returns where the append-only files of a copy end.
-func appended(data string) (at ending) {
-	sizes, first, _ := appendFiles(data)
-	at.first = first
+// End returns where the append-only files of a copy end.
+func End(data string) (at Ending) {
+	sizes, first, _ := Growing(data)
+	at.First = first
 	for _, size := range sizes {
-		at.size += size
+		at.Size += size
 	}
 	return at
 }
 
-// note notes an offset that a copy holds, and a place before which its files don't hold more.
-func note(id *datadir.Identity, offset uint64, at ending) {
-	id.Seen, id.Growing, id.Appended = offset, at.first, at.size
+// Note notes an offset that a copy holds, and a place before which its files don't hold more.
+func Note(id *datadir.Identity, offset uint64, at Ending) {
+	id.Seen, id.Growing, id.Appended = offset, at.First, at.Size
 }
 
-// appendedSize returns how many bytes all append-only files of a copy hold.
-func appendedSize(data string) (total int64) {
+// Size returns how many bytes all append-only files of a copy hold.
+func Size(data string) (total int64) {
 	entries, err := os.ReadDir(filepath.Dir(datadir.Manifest(data)))
 	if err != nil {
 		return 0
@@ -74,10 +76,10 @@ func appendedSize(data string) (total int64) {
 	return total
 }
 
-// grown returns how many bytes were appended since the last note, at most. Nobody knows how long a file was that was
-// removed, but it fitted on the volume.
-func (c Config) grown(id datadir.Identity) uint64 {
-	sizes, first, last := appendFiles(c.data())
+// Grown returns how many bytes were appended to a copy since the last note, at most. Nobody knows how long a file was
+// that was removed, but it fitted on the volume.
+func Grown(data string, id datadir.Identity) uint64 {
+	sizes, first, last := Growing(data)
 	from := id.Growing
 	if from == 0 { // it could not be read: all that was removed counts as one file
 		from = max(first, 1) - 1
@@ -86,7 +88,7 @@ func (c Config) grown(id datadir.Identity) uint64 {
 	for number := from; number <= max(last, from); number++ {
 		size, there := sizes[number]
 		if !there {
-			size = c.volumeSize()
+			size = volumeSize(data)
 		}
 		total += size
 	}
@@ -96,10 +98,10 @@ func (c Config) grown(id datadir.Identity) uint64 {
 // noVolume is a size that no volume has.
 const noVolume = 1 << 50
 
-// volumeSize is that of the volume.
-func (c Config) volumeSize() int64 {
+// volumeSize is that of the volume with a copy.
+func volumeSize(data string) int64 {
 	var fs unix.Statfs_t
-	if err := unix.Statfs(c.Directory, &fs); err != nil {
+	if err := unix.Statfs(data, &fs); err != nil {
 		return noVolume
 	}
 	return int64(fs.Blocks) * fs.Bsize //nolint:gosec // no volume is that large

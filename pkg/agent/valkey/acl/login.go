@@ -1,20 +1,23 @@
 //go:build linux
 
-package valkey
+package acl
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 )
 
-// Allows says whether a user has a password, by the rules that the server takes. It needs no server.
-func (s *Server) Allows(user, password string) bool {
-	rules, err := s.rules()
-	return err == nil && allows(rules, user, password)
+// Hash is a password as rules have it.
+func Hash(password string) string {
+	sum := sha256.Sum256([]byte(password))
+	return "#" + hex.EncodeToString(sum[:])
 }
 
-// allows reads the words of a user's rule in their order, as the server does.
-func allows(rules, user, password string) bool {
+// Allows says whether a user may log in with a password. It reads the words of the user's rule in their order, as the
+// server does.
+func Allows(rules, user, password string) bool {
 	on, any, hashes := false, false, []string{}
 	for line := range strings.Lines(rules) {
 		words := strings.Fields(line)
@@ -36,15 +39,15 @@ func allows(rules, user, password string) bool {
 			case word[0] == '#':
 				any, hashes = false, append(hashes, word)
 			case word[0] == '>':
-				any, hashes = false, append(hashes, hash(word[1:]))
+				any, hashes = false, append(hashes, Hash(word[1:]))
 			case word[0] == '!', word[0] == '<':
 				gone := "#" + word[1:]
 				if word[0] == '<' {
-					gone = hash(word[1:])
+					gone = Hash(word[1:])
 				}
 				hashes = slices.DeleteFunc(hashes, func(h string) bool { return h == gone })
 			}
 		}
 	}
-	return on && (any || slices.Contains(hashes, hash(password)))
+	return on && (any || slices.Contains(hashes, Hash(password)))
 }

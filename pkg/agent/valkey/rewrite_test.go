@@ -5,76 +5,15 @@ package valkey
 import (
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/appendonly"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/datadir"
 )
-
-// TestGrown notes where the files of a copy end, and counts what is appended after that, whatever a rewrite left.
-func TestGrown(t *testing.T) {
-	t.Parallel()
-	const removed = -1 // a file of which nobody knows how long it was
-	for name, c := range map[string]struct {
-		noted, found map[int]int
-		// want is at least so much, and exactly so much if no file was removed.
-		want int
-	}{
-		"nothing":                        {map[int]int{1: 100}, map[int]int{1: 100}, 0},
-		"one file":                       {map[int]int{1: 100}, map[int]int{1: 150}, 50},
-		"a partial write was cut off":    {map[int]int{1: 100}, map[int]int{1: 90}, 0},
-		"a rewrite began":                {map[int]int{1: 100}, map[int]int{1: 150, 2: 30}, 80},
-		"during a rewrite":               {map[int]int{1: 100, 2: 10}, map[int]int{1: 100, 2: 30}, 20},
-		"a rewrite failed, another one":  {map[int]int{1: 100, 2: 10}, map[int]int{1: 100, 2: 30, 3: 5}, 25},
-		"no rewrite could begin":         {map[int]int{1: 100, 2: 0}, map[int]int{1: 170, 2: 0}, 70},
-		"one began after all":            {map[int]int{1: 100, 2: 0}, map[int]int{1: 170, 2: 40}, 110},
-		"a rewrite ended":                {map[int]int{1: 100}, map[int]int{2: 30}, removed},
-		"a rewrite ended that went on":   {map[int]int{1: 100, 2: 10}, map[int]int{2: 30}, removed},
-		"several ended":                  {map[int]int{1: 100}, map[int]int{4: 30}, removed},
-		"no file grew yet":               {nil, map[int]int{1: 30}, removed},
-		"the first file has no number 1": {map[int]int{7: 100}, map[int]int{7: 100, 8: 5}, 5},
-		"no file is left":                {map[int]int{7: 100}, nil, removed},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			of := Config{Directory: t.TempDir()}
-			dir := filepath.Dir(datadir.Manifest(of.data()))
-			write := func(files map[int]int) {
-				if err := os.RemoveAll(dir); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.MkdirAll(dir, 0o700); err != nil {
-					t.Fatal(err)
-				}
-				for number, size := range files {
-					path := filepath.Join(dir, datadir.AppendFile+"."+strconv.Itoa(number)+".incr.aof")
-					if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			var id datadir.Identity
-			write(c.noted)
-			note(&id, 1, appended(of.data()))
-			write(c.found)
-			got := int64(of.grown(id))
-			if c.want == removed {
-				if whole := of.volumeSize(); got < whole-id.Appended || got > 4*whole {
-					t.Errorf("%d bytes were appended at most, on a volume of %d", got, whole)
-				}
-			} else if got != int64(c.want) {
-				t.Errorf("%d bytes were appended, want %d", got, c.want)
-			}
-		})
-	}
-	if got := (Config{Directory: "/nowhere"}).volumeSize(); got != noVolume {
-		t.Errorf("no volume has %d bytes", got)
-	}
-}
 
 // crashes has a primary write before and after the last note of where its files end, with something in between, and
 // crash. It counts more than its replica holds nevertheless.
@@ -131,7 +70,7 @@ func TestNotRewritten(t *testing.T) {
 		if answer, err := m.ask(t.Context(), "BGREWRITEAOF"); err == nil {
 			t.Fatalf("it begins to write all data again: %s", answer)
 		}
-		if sizes, _, last := appendFiles(m.data()); len(sizes) < 2 || sizes[last] > 0 {
+		if sizes, _, last := appendonly.Growing(m.data()); len(sizes) < 2 || sizes[last] > 0 {
 			t.Fatalf("no empty file is left: %v", sizes)
 		}
 	})

@@ -1,19 +1,19 @@
 //go:build linux
 
-package valkey
+package acl
 
 import "testing"
 
 func TestAllows(t *testing.T) {
 	t.Parallel()
 	for rule, want := range map[string]bool{
-		"on " + hash("secret") + " ~* +@all":                   true,
+		"on " + Hash("secret") + " ~* +@all":                   true,
 		"on >other >secret":                                    true,
-		"on " + hash("other"):                                  false,
-		hash("secret"):                                         false,
-		"on " + hash("secret") + " off":                        false,
+		"on " + Hash("other"):                                  false,
+		Hash("secret"):                                         false,
+		"on " + Hash("secret") + " off":                        false,
 		"on >secret <secret":                                   false,
-		"on >secret !" + hash("secret")[1:]:                    false,
+		"on >secret !" + Hash("secret")[1:]:                    false,
 		"on >secret resetpass >other":                          false,
 		"on >secret reset on":                                  false,
 		"on nopass":                                            true,
@@ -24,11 +24,11 @@ func TestAllows(t *testing.T) {
 		"on >other\nuser app2 on >secret\nuser x on >secret":   false,
 		"on >other >secret\nuser app2 on >other\nuser x reset": true,
 	} {
-		if got := allows("user default off\nuser app "+rule+"\n", "app", "secret"); got != want {
+		if got := Allows("user default off\nuser app "+rule+"\n", "app", "secret"); got != want {
 			t.Errorf("%q allows it: %t", rule, got)
 		}
 	}
-	if allows("user default off\n", "default", "") || allows("", "app", "secret") {
+	if Allows("user default off\n", "default", "") || Allows("", "app", "secret") {
 		t.Error("somebody without a rule may log in")
 	}
 }
