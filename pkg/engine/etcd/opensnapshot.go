@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/datafile"
@@ -21,3 +22,6 @@ func (*Engine) OpenSnapshot(path string, checked bool) (engine.SnapshotFacts, er
 	}
 	return found.Facts, nil
 }
+
+// CheckStream implements engine.Snapshotter.
+func (*Engine) CheckStream() io.WriteCloser { return datafile.NewChecksum() }
