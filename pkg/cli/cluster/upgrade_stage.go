@@ -70,15 +70,15 @@ func (u *onlineUpgrade) intent(ctx context.Context, p online.Pair, stage online.
 
 // create makes the second cluster, or goes on to make it.
 func (u *onlineUpgrade) create(ctx context.Context, p online.Pair) (command.Intent, error) {
-	f, made := u.change.Factory, p.Next.Cluster
-	if made == nil {
-		made = policy.Successor(p.Former.Cluster, u.into)
-		made.Spec.Version, made.Spec.Image = u.version, u.image
-		made.Spec.HelperImage = ""
-		made.Spec.HelperImage = f.HelperImage("", made)
-		if err := policy.Found(p.Engine, made, f.Random); err != nil {
-			return command.Intent{}, err
-		}
+	f := u.change.Factory
+	made := policy.Successor(p.Former.Cluster, u.into)
+	made.Spec.Version, made.Spec.Image, made.Spec.HelperImage = u.version, u.image, ""
+	made.Spec.HelperImage = f.HelperImage("", made)
+	if begun := p.Next.Cluster; begun != nil {
+		made.Spec = *begun.Spec.DeepCopy() // the former cluster may have changed since
+	}
+	if err := policy.Found(p.Engine, made, f.Random); err != nil {
+		return command.Intent{}, err
 	}
 	spec := f.Operation(ctx, v1alpha1.VerbCreate, made.Name)
 	spec.Members, spec.Version = made.Spec.Members, made.Spec.Version

@@ -78,7 +78,7 @@ func Forward(p Pair) (Stage, error) {
 	return Redirect, nil
 }
 
-// After is what is known once the operation of a stage has succeeded, without another look: while nobody can write, each
+// After is what is known once the operation of a stage has succeeded, without observing again: while nobody can write, each
 // second counts. The second value is false where both clusters must be observed again.
 func (p Pair) After(done Stage) (Pair, bool) {
 	switch done {

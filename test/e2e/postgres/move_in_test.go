@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 )
 
 // outside is a server that something else made, with a client that writes to it as its superuser and prints each number
@@ -121,6 +123,9 @@ func TestMoveIn(t *testing.T) {
 // TestMoveInMajor moves from a cluster to one of a later major version, by the address and with the secret that people
 // have of it. The former one goes on as a cluster that lets nobody into its database.
 func TestMoveInMajor(t *testing.T) {
+	if !torture.Full() {
+		t.Skip("make torture ENGINE=postgres runs it: TestUpgradeOnline goes the same way")
+	}
 	s := newScene(t, "move-in-major")
 	from, to := s.releases(17)[0], s.releases(18)[0]
 	s.create(from, "1")

@@ -40,8 +40,8 @@ spec:
     - -c
     - |
       until psql -q -c 'CREATE TABLE IF NOT EXISTS written (n bigserial PRIMARY KEY)'; do sleep 1; done
-      while :; do psql -qAt -c "INSERT INTO written DEFAULT VALUES RETURNING n, floor(extract(epoch FROM
-      clock_timestamp()) * 1000)::bigint, current_setting('server_version_num')::int / 10000" || sleep 0.05; done
+      while :; do psql -qAt -c "INSERT INTO written DEFAULT VALUES RETURNING n, floor(extract(julian FROM
+      clock_timestamp()) * 86400000)::bigint, current_setting('server_version_num')::int / 10000" || sleep 0.05; done
 `
 
 // written is one acknowledged row.
