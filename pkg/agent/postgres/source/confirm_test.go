@@ -44,7 +44,7 @@ func TestConfirming(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
+			t.Fatal(diff) // what comes next would not come
 		}
 	}
 	begin := message(queryMessage, []byte("START_REPLICATION SLOT \"dbop_1_ab_5\" LOGICAL 0/0 (proto_version '2')\x00"))
