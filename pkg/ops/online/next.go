@@ -65,6 +65,9 @@ func Forward(p Pair) (Stage, error) {
 	if err := p.related(); err != nil {
 		return Done, err
 	}
+	if stage := p.begun(Prepare, Create, CutOver, Redirect, Follow); stage != Done {
+		return stage, nil
+	}
 	switch {
 	case next.Status.Bootstrap == nil || !p.Next.Formed():
 		return Create, nil
@@ -111,6 +114,9 @@ func Back(p Pair) (Stage, error) {
 	if err := p.related(); err != nil {
 		return Done, err
 	}
+	if stage := p.begun(CutBack, Return); stage != Done {
+		return stage, nil
+	}
 	former := p.Former.Cluster
 	switch {
 	case former.Spec.RedirectTo == "" && p.Former.Kube.SentTo == "":
@@ -140,6 +146,9 @@ func Ended(p Pair) (Stage, error) {
 	}
 	if err := p.related(); err != nil {
 		return Done, err
+	}
+	if stage := p.begun(Stop, Finish); stage != Done {
+		return stage, nil
 	}
 	switch {
 	case p.Former.Cluster.Spec.RedirectTo != p.Next.Cluster.Name:

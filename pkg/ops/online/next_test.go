@@ -61,6 +61,55 @@ func closed(p *Pair) {
 	}
 }
 
+// doing has an operation in flight at one of the two.
+func doing(at func(*Pair) *ops.State, verb v1alpha1.Verb, change func(*v1alpha1.OperationSpec)) func(*Pair) {
+	return func(p *Pair) {
+		o := opstest.Operation(verb)
+		if change != nil {
+			change(&o.Spec)
+		}
+		at(p).Operation = o
+	}
+}
+
+func atFormer(p *Pair) *ops.State { return &p.Former }
+func atNext(p *Pair) *ops.State   { return &p.Next }
+
+func to(name string) func(*v1alpha1.OperationSpec) {
+	return func(o *v1alpha1.OperationSpec) { o.Change = &v1alpha1.SettingsChange{RedirectTo: &name} }
+}
+
+// TestBegun: an operation that was cut off after its effect is ended first.
+func TestBegun(t *testing.T) {
+	t.Parallel()
+	finish := func(o *v1alpha1.OperationSpec) { o.Finish = true }
+	for name, c := range map[string]struct {
+		way  func(Pair) (Stage, error)
+		pair Pair
+		want Stage
+	}{
+		"clients were sent on":    {Forward, pair(over, closed, sent, doing(atFormer, v1alpha1.VerbConfigure, to("next"))), Redirect},
+		"it took over":            {Forward, pair(over, closed, doing(atNext, v1alpha1.VerbCutover, nil)), CutOver},
+		"it formed":               {Forward, pair(doing(atNext, v1alpha1.VerbCreate, nil)), Create},
+		"the way back opens":      {Forward, pair(over, sent, follows, doing(atFormer, v1alpha1.VerbFollow, nil)), Follow},
+		"an option is given":      {Forward, pair(doing(atFormer, v1alpha1.VerbConfigure, nil)), Prepare},
+		"an operation of others":  {Forward, pair(doing(atFormer, v1alpha1.VerbBackup, nil)), CutOver},
+		"of another direction":    {Forward, pair(over, sent, doing(atFormer, v1alpha1.VerbCutover, nil)), Follow},
+		"sent to another one":     {Forward, pair(doing(atFormer, v1alpha1.VerbConfigure, to("other"))), CutOver},
+		"it took over again":      {Back, pair(over, sent, doing(atFormer, v1alpha1.VerbCutover, nil)), CutBack},
+		"clients came back":       {Back, pair(over, doing(atFormer, v1alpha1.VerbConfigure, to(""))), Return},
+		"it stopped":              {Ended, pair(over, sent, stopped, doing(atFormer, v1alpha1.VerbStop, nil)), Stop},
+		"the way back was closed": {Ended, pair(over, sent, stopped, doing(atNext, v1alpha1.VerbCutover, finish)), Finish},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got, err := c.way(c.pair); got != c.want || err != nil {
+				t.Errorf("the stage is %q, %v, want %q", got, err, c.want)
+			}
+		})
+	}
+}
+
 func TestNext(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
