@@ -81,14 +81,14 @@ func Forward(p Pair) (Stage, error) {
 	return Redirect, nil
 }
 
-// After is what is known once the operation of a stage has succeeded, without observing again: while nobody can write, each
-// second counts. The second value is false where both clusters must be observed again.
+// After is what is known once the operation of a stage has succeeded, without observing again: while nobody can write,
+// each second counts. The second value is false where both clusters must be observed again.
 func (p Pair) After(done Stage) (Pair, bool) {
 	switch done {
 	case CutOver:
-		p.Next.View.Source = nil
+		p.Next.View.Source, p.Next.Operation = nil, nil
 	case CutBack:
-		p.Former.View.Source = nil
+		p.Former.View.Source, p.Former.Operation = nil, nil
 	default:
 		return p, false
 	}

@@ -40,6 +40,7 @@ func unmade(p *Pair)     { p.Next = ops.State{} }
 func unprepared(p *Pair) { p.Former.Cluster.Spec.Config = nil }
 func forming(p *Pair)    { p.Next.Cluster.Status.Bootstrap = nil }
 func over(p *Pair)       { p.Next.View.Source = nil }
+func plain(p *Pair)      { p.Engine = opstest.Stub{} }
 func stranger(p *Pair)   { p.Next.Cluster.Spec.Source = nil }
 func older(p *Pair)      { p.Next.Cluster.Spec.Version = "1.0.0" }
 func stopped(p *Pair)    { p.Former.Cluster.Spec.Stopped = true }
@@ -88,7 +89,8 @@ func TestBegun(t *testing.T) {
 		pair Pair
 		want Stage
 	}{
-		"clients were sent on":    {Forward, pair(over, closed, sent, doing(atFormer, v1alpha1.VerbConfigure, to("next"))), Redirect},
+		"clients were sent on": {Forward, pair(over, closed, sent, doing(atFormer, v1alpha1.VerbConfigure, to("next"))),
+			Redirect},
 		"it took over":            {Forward, pair(over, closed, doing(atNext, v1alpha1.VerbCutover, nil)), CutOver},
 		"it formed":               {Forward, pair(doing(atNext, v1alpha1.VerbCreate, nil)), Create},
 		"the way back opens":      {Forward, pair(over, sent, follows, doing(atFormer, v1alpha1.VerbFollow, nil)), Follow},
@@ -137,7 +139,7 @@ func TestNext(t *testing.T) {
 		"another cluster is there":    {Forward, pair(stranger), Done, "is no copy of db"},
 		"of another version":          {Forward, pair(older), Done, "for version 1.0.0, not 2.0.0"},
 		"its clients are elsewhere":   {Forward, pair(unmade, sent), Done, "sent to next already"},
-		"an engine that needs it not": {Forward, pair(func(p *Pair) { p.Engine = opstest.Stub{} }), Done, "no second cluster"},
+		"an engine that needs it not": {Forward, pair(plain), Done, "no second cluster"},
 
 		"back: it follows":            {Back, pair(over, sent, follows), CutBack, ""},
 		"back: it took over again":    {Back, pair(over, sent), Return, ""},
@@ -176,8 +178,8 @@ func TestNext(t *testing.T) {
 		pair Pair
 		want Stage
 	}{
-		CutOver: {Forward, pair(closed), Redirect},
-		CutBack: {Back, pair(over, sent, follows), Return},
+		CutOver: {Forward, pair(closed, doing(atNext, v1alpha1.VerbCutover, nil)), Redirect},
+		CutBack: {Back, pair(over, sent, follows, doing(atFormer, v1alpha1.VerbCutover, nil)), Return},
 	} {
 		after, known := c.pair.After(done)
 		if got, err := c.way(after); got != c.want || err != nil || !known {
