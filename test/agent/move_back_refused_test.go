@@ -28,6 +28,9 @@ func (p *pair) noWay(what, want string) {
 // answer says why. A way back that ended leaves nothing.
 func TestMoveBackRefused(t *testing.T) {
 	t.Parallel()
+	if !torture() && !*allFlag {
+		t.Skip("make torture ENGINE=postgres runs it")
+	}
 	p := newPair(t, 1, 2, logical{}, logical{})
 	p.noWay("before a cut over", "no cut over from this cluster prepared one")
 	p.next.cutOver(api.Cutover{Back: true})
@@ -112,6 +115,9 @@ func TestMoveBackUnfit(t *testing.T) {
 // TestMoveBackKilled kills the agents of the primaries on the way back, and the person asks again.
 func TestMoveBackKilled(t *testing.T) {
 	t.Parallel()
+	if !torture() && !*allFlag {
+		t.Skip("make torture ENGINE=postgres runs it")
+	}
 	for i, after := range []time.Duration{200 * time.Millisecond, time.Second, 3 * time.Second} {
 		t.Run(after.String(), func(t *testing.T) {
 			t.Parallel()

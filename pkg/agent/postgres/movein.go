@@ -41,8 +41,9 @@ type moveIn struct {
 	cancel context.CancelFunc
 	// ended is closed when the loop is over.
 	ended chan struct{}
-	// busy is held by who changes something: one round of the loop, or a cut over.
-	busy sync.Mutex
+	// busy holds something while somebody changes something: one round of the loop, or a cut over. Who waits for the loop
+	// comes before its next round, however long its rounds take.
+	busy chan struct{}
 	// survey is what the source held when it was copied, or this primary asked it first.
 	survey source.Survey
 	asked  time.Time
@@ -124,9 +125,9 @@ func (m *moveIn) run(ctx context.Context) {
 	tick := time.NewTicker(moveInterval)
 	defer tick.Stop()
 	for {
-		m.busy.Lock()
+		m.busy <- struct{}{}
 		err := m.round(ctx)
-		m.busy.Unlock()
+		<-m.busy
 		if ctx.Err() != nil {
 			return
 		}

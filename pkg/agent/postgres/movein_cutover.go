@@ -45,7 +45,7 @@ func (s *Server) Halt(ctx context.Context, how api.Cutover, leads func() bool) (
 	if err := m.take(ctx); err != nil {
 		return out, api.Refused{Why: "cut over from " + m.source.Address + ": " + err.Error()}
 	}
-	defer m.busy.Unlock()
+	defer m.release()
 	m.closed = false
 	out, err = m.halt(ctx, how.Back, leads)
 	if none, is := errors.AsType[api.NoBack](err); is && !m.closed {
@@ -61,15 +61,16 @@ func (s *Server) Halt(ctx context.Context, how api.Cutover, leads func() bool) (
 func (m *moveIn) take(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, askTime)
 	defer stop()
-	for !m.busy.TryLock() {
-		select {
-		case <-ctx.Done():
-			return errors.New("wait until its data is copied, or it answers")
-		case <-time.After(copyPoll / 10):
-		}
+	select {
+	case m.busy <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return errors.New("wait until its data is copied, or it answers")
 	}
-	return nil
 }
+
+// release lets the loop go on.
+func (m *moveIn) release() { <-m.busy }
 
 // halt closes the source, and returns once all that was written there is here.
 func (m *moveIn) halt(ctx context.Context, back bool, leads func() bool) (out api.Halted, err error) {
@@ -222,7 +223,7 @@ func (s *Server) Unhalt(ctx context.Context) error {
 	if err := m.take(ctx); err != nil {
 		return err
 	}
-	defer m.busy.Unlock()
+	defer m.release()
 	if !m.closed {
 		return errors.New("the source stays closed: ask for the cut over again")
 	}

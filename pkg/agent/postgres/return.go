@@ -337,6 +337,6 @@ func (s *Server) newMoveIn(ctx context.Context, of protocol.Source) (*moveIn, er
 	if err != nil {
 		return nil, fmt.Errorf("follow %s: %w", of.Address, err)
 	}
-	return &moveIn{server: s, source: source.Source{Source: of, Secret: s.SourceSecret},
+	return &moveIn{server: s, busy: make(chan struct{}, 1), source: source.Source{Source: of, Secret: s.SourceSecret},
 		own: "dbop_" + got[0][0][0] + "_", ended: make(chan struct{}), told: api.Source{Address: of.Address}}, nil
 }

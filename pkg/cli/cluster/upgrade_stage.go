@@ -74,8 +74,8 @@ func (u *onlineUpgrade) create(ctx context.Context, p online.Pair) (command.Inte
 	made := policy.Successor(p.Former.Cluster, u.into)
 	made.Spec.Version, made.Spec.Image, made.Spec.HelperImage = u.version, u.image, ""
 	made.Spec.HelperImage = f.HelperImage("", made)
-	if begun := p.Next.Cluster; begun != nil {
-		made.Spec = *begun.Spec.DeepCopy() // the former cluster may have changed since
+	if half := p.Next.Cluster; half != nil {
+		made.Spec = *half.Spec.DeepCopy() // the former cluster may have changed since
 	}
 	if err := policy.Found(p.Engine, made, f.Random); err != nil {
 		return command.Intent{}, err

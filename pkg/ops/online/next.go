@@ -65,7 +65,7 @@ func Forward(p Pair) (Stage, error) {
 	if err := p.related(); err != nil {
 		return Done, err
 	}
-	if stage := p.begun(Prepare, Create, CutOver, Redirect, Follow); stage != Done {
+	if stage := p.inFlight(Prepare, Create, CutOver, Redirect, Follow); stage != Done {
 		return stage, nil
 	}
 	switch {
@@ -114,7 +114,7 @@ func Back(p Pair) (Stage, error) {
 	if err := p.related(); err != nil {
 		return Done, err
 	}
-	if stage := p.begun(CutBack, Return); stage != Done {
+	if stage := p.inFlight(CutBack, Return); stage != Done {
 		return stage, nil
 	}
 	former := p.Former.Cluster
@@ -147,7 +147,7 @@ func Ended(p Pair) (Stage, error) {
 	if err := p.related(); err != nil {
 		return Done, err
 	}
-	if stage := p.begun(Stop, Finish); stage != Done {
+	if stage := p.inFlight(Stop, Finish); stage != Done {
 		return stage, nil
 	}
 	switch {

@@ -80,8 +80,8 @@ func to(name string) func(*v1alpha1.OperationSpec) {
 	return func(o *v1alpha1.OperationSpec) { o.Change = &v1alpha1.SettingsChange{RedirectTo: &name} }
 }
 
-// TestBegun: an operation that was cut off after its effect is ended first.
-func TestBegun(t *testing.T) {
+// TestInFlight: an operation that was cut off after its effect is ended first.
+func TestInFlight(t *testing.T) {
 	t.Parallel()
 	finish := func(o *v1alpha1.OperationSpec) { o.Finish = true }
 	for name, c := range map[string]struct {

@@ -6,9 +6,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 )
 
-// begun is the stage, one of some, whose operation is in flight: what it is for may be done, and its record not.
-func (p Pair) begun(of ...Stage) Stage {
-	for _, stage := range []Stage{p.begunAtFormer(), p.begunAtNext()} {
+// inFlight is the stage, one of some, whose operation is in flight: what it is for may be done, and its record not.
+func (p Pair) inFlight(of ...Stage) Stage {
+	for _, stage := range []Stage{p.inFlightAtFormer(), p.inFlightAtNext()} {
 		if stage != Done && slices.Contains(of, stage) {
 			return stage
 		}
@@ -16,7 +16,7 @@ func (p Pair) begun(of ...Stage) Stage {
 	return Done
 }
 
-func (p Pair) begunAtFormer() Stage {
+func (p Pair) inFlightAtFormer() Stage {
 	o := p.Former.Operation
 	if o == nil {
 		return Done
@@ -42,7 +42,7 @@ func (p Pair) begunAtFormer() Stage {
 	return Done
 }
 
-func (p Pair) begunAtNext() Stage {
+func (p Pair) inFlightAtNext() Stage {
 	o := p.Next.Operation
 	switch {
 	case o == nil:
