@@ -93,8 +93,8 @@ type Follower interface {
 	EndBack(ctx context.Context) error
 }
 
-// Followed is what an Engine also is of which a cluster can take the place of another one that this tool made: it begins
-// as a copy, follows, and takes over; and the other one can follow it to go back.
+// Followed is what an Engine also is of which a cluster can take the place of another one that this tool made: it
+// begins as a copy, follows, and takes over; and the other one can follow it to go back.
 type Followed interface {
 	// FollowedSettings are the options, with their values, that a cluster lacks so that another one can follow it; none if
 	// it lacks none. It is pure.

@@ -86,7 +86,8 @@ func (m *moveIn) checkBack(ctx context.Context) (system string, err error) {
 		return "", err
 	}
 	here, err := m.server.once(ctx, "SELECT current_setting('wal_level'), "+
-		"current_setting('max_replication_slots')::int - (SELECT count(*) FROM pg_replication_slots), current_setting('max_wal_senders')::int - "+
+		"current_setting('max_replication_slots')::int - (SELECT count(*) FROM pg_replication_slots), "+
+		"current_setting('max_wal_senders')::int - "+
 		"(SELECT count(*) FROM pg_stat_replication)")
 	if err != nil {
 		return "", err

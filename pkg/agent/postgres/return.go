@@ -267,7 +267,8 @@ func (m *moveIn) resubscribe(ctx context.Context, now mark, database, slot strin
 	s := m.server
 	way := literal(s.conninfo(sourcePort, "dbname="+word(database)))
 	const find = "SELECT oid, subslotname, subenabled, " +
-		"coalesce(pg_replication_origin_progress('pg_' || oid, false), '0/0') FROM pg_subscription WHERE subname = '" + subscription + "' AND subdbid = (SELECT oid FROM pg_database " +
+		"coalesce(pg_replication_origin_progress('pg_' || oid, false), '0/0') " +
+		"FROM pg_subscription WHERE subname = '" + subscription + "' AND subdbid = (SELECT oid FROM pg_database " +
 		"WHERE datname = current_database())"
 	got, err := s.onceIn(ctx, database, find)
 	if err != nil {

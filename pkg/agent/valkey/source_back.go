@@ -8,7 +8,8 @@ import (
 )
 
 // noBack says why a server of this kind does not go back after a cut over.
-const noBack = "Valkey and Redis have no way back after a cut over: a replica can't go on from the data of its former " +
+const noBack = "Valkey and Redis have no way back after a cut over: " +
+	"a replica can't go on from the data of its former " +
 	"self; cut over without it, and move in again to go back"
 
 // CanFollow implements api.Returner.

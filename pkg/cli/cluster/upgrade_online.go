@@ -37,8 +37,8 @@ type onlineUpgrade struct {
 // define defines the flags.
 func (u *onlineUpgrade) define(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&u.online, "online", false, "Copy the data into a second cluster of that version, which follows this one, "+
-		"and then send the clients there; ask before.")
+	flags.BoolVar(&u.online, "online", false, "Copy the data into a second cluster of that version, which follows "+
+		"this one, and then send the clients there; ask before.")
 	flags.StringVar(&u.into, "into", "", "Name of the second cluster; NAME-vMAJOR if not set.")
 	flags.BoolVar(&u.back, "back", false, "With --online: go back to this cluster, with all that was written since.")
 	flags.BoolVar(&u.finish, "finish", false, "With --online: give up the way back, and stop this cluster.")
@@ -160,8 +160,8 @@ func (u *onlineUpgrade) done(p online.Pair, last online.Stage) {
 		f.Note("next: %s delete %s --purge", command.DisplayName, u.into)
 		return
 	}
-	f.Note("clients of %s are served by %s; go back: %s upgrade %s --online --back --into %s; stay: %s upgrade %s --online "+
-		"--finish --into %s", former, u.into, command.DisplayName, former, u.into, command.DisplayName, former, u.into)
+	f.Note("clients of %s are served by %s; go back: %s upgrade %s --online --back --into %s; stay: %s upgrade %s "+
+		"--online --finish --into %s", former, u.into, command.DisplayName, former, u.into, command.DisplayName, former, u.into)
 }
 
 // heading says in one line what a stage is for.

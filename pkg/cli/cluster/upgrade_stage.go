@@ -83,7 +83,8 @@ func (u *onlineUpgrade) create(ctx context.Context, p online.Pair) (command.Inte
 	spec := f.Operation(ctx, v1alpha1.VerbCreate, made.Name)
 	spec.Members, spec.Version = made.Spec.Members, made.Spec.Version
 	return command.Intent{Namespace: made.Namespace, Engine: p.Engine, Subject: p.Engine.Name() + "/" + made.Name,
-		Verbed: "created, and follows " + p.Former.Cluster.Name, Request: planner.Request{Operation: spec, Cluster: made}}, nil
+		Verbed:  "created, and follows " + p.Former.Cluster.Name,
+		Request: planner.Request{Operation: spec, Cluster: made}}, nil
 }
 
 // cutOver says in the end what the cut over came to.

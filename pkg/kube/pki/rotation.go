@@ -172,9 +172,10 @@ func foundingAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.Da
 	return NewAuthority(name, c.Now())
 }
 
-// predecessorAuthority is the present authority of another cluster of the namespace, which must not be in the middle of getting
-// another one.
-func predecessorAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, of string) (KeyPair, error) {
+// predecessorAuthority is the present authority of another cluster of the namespace, which must not be in the middle of
+// getting another one.
+func predecessorAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, of string) (KeyPair,
+	error) {
 	s := &corev1.Secret{}
 	if err := c.API.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.CASecret(of)}, s); err != nil {
 		return KeyPair{}, err

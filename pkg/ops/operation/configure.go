@@ -79,8 +79,8 @@ func redirectOrMend(p rules.Situation) *ops.Decision {
 	return mend(p)
 }
 
-// renameImage is all of a change of the image of this tool where members have no agents. It waits for no member: without
-// that image, none may be brought back.
+// renameImage is all of a change of the image of this tool where members have no agents. It waits for no member:
+// without that image, none may be brought back.
 func renameImage(p rules.Situation) *ops.Decision {
 	if !p.OnlyImage() || p.E.Capabilities().Agent {
 		return nil

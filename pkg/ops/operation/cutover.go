@@ -50,8 +50,9 @@ func checkFollowed(e engine.Engine) error {
 	if _, ok := e.(engine.Followed); ok {
 		return nil
 	}
-	return &engine.Refusal{Check: engine.CheckBack, Reason: "a cluster of " + e.Name() + " follows no other one of this tool",
-		Hint: "a cut over of it has no way back"}
+	return &engine.Refusal{Check: engine.CheckBack,
+		Reason: "a cluster of " + e.Name() + " follows no other one of this tool",
+		Hint:   "a cut over of it has no way back"}
 }
 
 func followsNothing(cluster string) error {

@@ -20,7 +20,8 @@ func TestSuccessor(t *testing.T) {
 	want := v1alpha1.DatabaseClusterSpec{Engine: "postgres", Version: "17.12", Members: 3,
 		Config: map[string]string{"wal_level": "logical"}, Storage: v1alpha1.Storage{Size: resource.MustParse("5Gi")},
 		Source: &v1alpha1.Source{Cluster: "my-db"}}
-	if diff := cmp.Diff(want, got.Spec); diff != "" || got.Name != "next" || got.Namespace != "shop" || got.Status.ID != "" {
+	diff := cmp.Diff(want, got.Spec)
+	if diff != "" || got.Name != "next" || got.Namespace != "shop" || got.Status.ID != "" {
 		t.Errorf("%s/%s %+v: %s", got.Namespace, got.Name, got.Status, diff)
 	}
 	got.Spec.Config["wal_level"] = "replica"

@@ -73,7 +73,8 @@ UNION ALL SELECT 'unfit', format('the trigger %I of %I.%I is ENABLE ALWAYS or RE
   WHERE NOT t.tgisinternal AND t.tgenabled IN ('A', 'R') AND` + made + `
 UNION ALL SELECT 'left', format('rows of the unlogged table %I.%I', n.nspname, c.relname) FROM pg_class c
   JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND c.relpersistence = 'u' AND` + made + `
-UNION ALL SELECT 'left', format('the publication %I', pubname) FROM pg_publication WHERE NOT starts_with(pubname || '_', $own)
+UNION ALL SELECT 'left', format('the publication %I', pubname) FROM pg_publication
+ WHERE NOT starts_with(pubname || '_', $own)
 UNION ALL SELECT 'left', format('the subscription %I', subname) FROM pg_subscription s JOIN pg_database d
   ON d.oid = s.subdbid WHERE d.datname = current_database()
 UNION ALL SELECT 'left', format('what was added to tables of the extension %I', extname) FROM pg_extension

@@ -118,7 +118,8 @@ func Render(in engine.PodInput, d Database) (engine.Pod, error) {
 		Account:   account,
 		Container: container,
 		Init: []corev1.Container{{
-			Name: v1alpha1.AgentContainer, Image: in.ToolImage, Command: []string{"/usr/local/bin/dbop-agent", "install", programPath},
+			Name: v1alpha1.AgentContainer, Image: in.ToolImage,
+			Command:      []string{"/usr/local/bin/dbop-agent", "install", programPath},
 			VolumeMounts: mounts[:1],
 		}},
 		Volumes: volumes, User: d.User, DataPath: d.Volume, DataDir: directory(d) + "/data", TLSPath: tlsPath,
