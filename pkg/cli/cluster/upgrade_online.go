@@ -160,8 +160,8 @@ func (u *onlineUpgrade) done(p online.Pair, last online.Stage) {
 		f.Note("next: %s delete %s --purge", command.DisplayName, u.into)
 		return
 	}
-	f.Note("clients of %s are served by %s; go back: %s upgrade %s --online --back --into %s; stay: %s upgrade %s "+
-		"--online --finish --into %s", former, u.into, command.DisplayName, former, u.into, command.DisplayName, former, u.into)
+	f.Note("clients of %s are served by %s", former, u.into)
+	f.Note("next: %s upgrade %s --online --back --into %s, or --finish to stay", command.DisplayName, former, u.into)
 }
 
 // heading says in one line what a stage is for.

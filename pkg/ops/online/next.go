@@ -54,6 +54,9 @@ func Forward(p Pair) (Stage, error) {
 	case !ok:
 		return Done, refuse("clusters of "+p.Engine.Name()+" need no second cluster for another version",
 			"kubectl dbop upgrade "+former.Name+" --version "+p.Version)
+	case former.Spec.Direct():
+		return Done, refuse(fmt.Sprintf("the clients of %s are led straight to its primary, and can't be sent elsewhere",
+			former.Name), "first: kubectl dbop configure "+former.Name+" --routing proxied")
 	case next == nil && former.Spec.RedirectTo != "":
 		return Done, refuse(fmt.Sprintf("the clients of %s are sent to %s already", former.Name, former.Spec.RedirectTo),
 			"kubectl dbop status "+former.Spec.RedirectTo)

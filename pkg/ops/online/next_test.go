@@ -40,6 +40,7 @@ func unmade(p *Pair)     { p.Next = ops.State{} }
 func unprepared(p *Pair) { p.Former.Cluster.Spec.Config = nil }
 func forming(p *Pair)    { p.Next.Cluster.Status.Bootstrap = nil }
 func over(p *Pair)       { p.Next.View.Source = nil }
+func direct(p *Pair)     { p.Former.Cluster.Spec.Routing = v1alpha1.RoutingDirect }
 func plain(p *Pair)      { p.Engine = opstest.Stub{} }
 func stranger(p *Pair)   { p.Next.Cluster.Spec.Source = nil }
 func older(p *Pair)      { p.Next.Cluster.Spec.Version = "1.0.0" }
@@ -139,6 +140,7 @@ func TestNext(t *testing.T) {
 		"another cluster is there":    {Forward, pair(stranger), Done, "is no copy of db"},
 		"of another version":          {Forward, pair(older), Done, "for version 1.0.0, not 2.0.0"},
 		"its clients are elsewhere":   {Forward, pair(unmade, sent), Done, "sent to next already"},
+		"clients are led straight":    {Forward, pair(unmade, direct), Done, "--routing proxied"},
 		"an engine that needs it not": {Forward, pair(plain), Done, "no second cluster"},
 
 		"back: it follows":            {Back, pair(over, sent, follows), CutBack, ""},
@@ -168,7 +170,8 @@ func TestNext(t *testing.T) {
 				return
 			}
 			refusal, is := errors.AsType[*ops.Error](err)
-			if !is || refusal.Kind != ops.Refused || !strings.Contains(refusal.Message, c.refuse) || refusal.Hint == "" {
+			if !is || refusal.Kind != ops.Refused || refusal.Hint == "" ||
+				!strings.Contains(refusal.Message+refusal.Hint, c.refuse) {
 				t.Errorf("the error is %v, want one with %q", err, c.refuse)
 			}
 		})

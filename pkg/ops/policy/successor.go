@@ -5,8 +5,8 @@ import (
 )
 
 // Successor is a new cluster that is to take the place of another one: it begins as its copy and follows it, and is
-// like it in all that a person chose, but for what the caller changes. Found is still to be asked. Its image is that of the
-// catalog: an image of the former cluster is of the former version.
+// like it in all that a person chose, but for what the caller changes. Found is still to be asked. Its image is that of
+// the catalog: an image of the former cluster is of the former version.
 func Successor(of *v1alpha1.DatabaseCluster, name string) *v1alpha1.DatabaseCluster {
 	out := &v1alpha1.DatabaseCluster{}
 	out.Name, out.Namespace = name, of.Namespace
