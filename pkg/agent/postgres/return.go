@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -124,7 +125,7 @@ func (m *moveIn) continues(ctx context.Context, now mark) error {
 	if err != nil {
 		return err
 	}
-	if got[0][0][0] != fmt.Sprint(len(now.Schemas)) {
+	if got[0][0][0] != strconv.Itoa(len(now.Schemas)) {
 		return api.NoBack{Why: fmt.Sprintf("%s does not keep any more what comes next: its primary changed since, it ended "+
 			"the way back, or its log took too much room; what this cluster lacks can't come", m.source.Address)}
 	}

@@ -105,9 +105,7 @@ func moves(from, to string) func(*planner.Prepared) (command.Question, error) {
 			Lost: []string{"every connection to " + from, "a few seconds in which nobody can write"},
 			Kept: []string{"all data, in both clusters"}}
 		if source := p.State.View.Source; source != nil {
-			for _, left := range source.Left {
-				q.Stays = append(q.Stays, left)
-			}
+			q.Stays = append(q.Stays, source.Left...)
 		}
 		return q, nil
 	}

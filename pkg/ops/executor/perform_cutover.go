@@ -52,7 +52,7 @@ func (l *Executor) follow(ctx context.Context, session engine.Session, t task) (
 		return ops.Result{}, err
 	}
 	return done(v1alpha1.FactFollows, f.Follow(ctx, engine.FollowRequest{
-		Address: net.JoinHostPort(v1alpha1.ClientHost(other.Name, l.Namespace), strconv.Itoa(int(port))),
+		Address: net.JoinHostPort(v1alpha1.ClientHost(other.Name, l.Namespace), strconv.Itoa(port)),
 		TLS:     !t.Cluster.Spec.TLS.Disabled}))
 }
 

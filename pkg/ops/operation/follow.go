@@ -23,8 +23,7 @@ func (Follow) Manners() ops.Manners {
 
 // Check implements rules.Operation.
 func (Follow) Check(e engine.Engine, o v1alpha1.OperationSpec, _, _ *v1alpha1.DatabaseCluster) error {
-	switch {
-	case o.Follow == "" || o.Follow == o.Cluster:
+	if o.Follow == "" || o.Follow == o.Cluster {
 		return refuseSource("%s must follow another cluster", o.Cluster)
 	}
 	return checkFollowed(e)

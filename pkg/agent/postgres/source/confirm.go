@@ -17,7 +17,7 @@ import (
 type LSN uint64
 
 // String writes it as PostgreSQL does.
-func (l LSN) String() string { return fmt.Sprintf("%X/%X", uint64(l)>>32, uint32(l)) }
+func (l LSN) String() string { return fmt.Sprintf("%X/%X", uint64(l)>>32, uint64(l)&(1<<32-1)) }
 
 // ParseLSN reads what PostgreSQL writes.
 func ParseLSN(text string) (LSN, error) {
