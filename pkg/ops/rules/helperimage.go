@@ -74,5 +74,6 @@ func (p Situation) OnlyImage() bool {
 		return false
 	}
 	c := p.S.Operation.Spec.Change
-	return len(c.Set)+len(c.Unset)+len(c.Requests)+len(c.Limits) == 0 && c.Size == nil && c.Routing == ""
+	return len(c.Set)+len(c.Unset)+len(c.Requests)+len(c.Limits) == 0 && c.Size == nil && c.Routing == "" &&
+		c.RedirectTo == nil
 }
