@@ -36,7 +36,14 @@ func (a *assessment) commands() []string {
 		next = append(next, "kubectl dbop alarms clear "+name)
 	}
 	if from := a.s.View.Source; from != nil && from.Following && a.s.Operation == nil && a.serves() {
-		next = append(next, "kubectl dbop plan cutover "+name)
+		switch former := a.s.Cluster.Predecessor(); {
+		case a.s.Kube.SentTo != "": // it keeps the way back open
+		case former != "":
+			next = append(next, fmt.Sprintf("kubectl dbop upgrade %s --online --version %s --into %s", former,
+				a.s.Cluster.Spec.Version, name))
+		default:
+			next = append(next, "kubectl dbop plan cutover "+name)
+		}
 	}
 	next = append(next, a.mend...)
 	next = append(next, a.renew...)
