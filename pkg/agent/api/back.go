@@ -102,16 +102,16 @@ func (s *Service) begin(ctx context.Context, from protocol.Source) error {
 // followsFrom waits until the primary follows, or one of a generation after the given one serves.
 func (s *Service) followsFrom(ctx context.Context, of protocol.Generation) error {
 	for {
-		begun := false
+		started := false
 		s.Agent.View(func(n *protocol.Node) {
 			d := n.Document()
 			if d.Primary == s.Member {
-				begun = n.Serves(s.Now()) && n.Server().Following
+				started = n.Serves(s.Now()) && n.Server().Following
 			} else {
-				begun = d.Phase == protocol.Serving && d.Generation > of
+				started = d.Phase == protocol.Serving && d.Generation > of
 			}
 		})
-		if begun {
+		if started {
 			return nil
 		}
 		select {

@@ -113,7 +113,7 @@ func (u *onlineUpgrade) run(ctx context.Context, former *clients.Target) error {
 			return nil
 		case stage == last:
 			return &ops.Error{Kind: ops.Failed, Check: "online", Message: fmt.Sprintf("stage %q of %s has ended, and is still "+
-				"to be done", stage, former.Cluster.Name), Hint: "kubectl dbop status " + former.Cluster.Name + " and " + u.into}
+				"to be done", stage, former.Cluster.Name), Hint: "kubectl dbop status " + former.Cluster.Name}
 		}
 		in, err := u.intent(ctx, p, stage)
 		if err != nil {
@@ -161,7 +161,8 @@ func (u *onlineUpgrade) done(p online.Pair, last online.Stage) {
 		return
 	}
 	f.Note("clients of %s are served by %s", former, u.into)
-	f.Note("next: %s upgrade %s --online --back --into %s, or --finish to stay", command.DisplayName, former, u.into)
+	f.Note("go back: %s upgrade %s --online --back --into %s", command.DisplayName, former, u.into)
+	f.Note("stay:    %s upgrade %s --online --finish --into %s", command.DisplayName, former, u.into)
 }
 
 // heading says in one line what a stage is for.

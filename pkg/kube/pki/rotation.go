@@ -161,7 +161,12 @@ func nextAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.Databa
 func foundingAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster) (KeyPair, error) {
 	name := cluster.Namespace + "/" + cluster.Name
 	if former := cluster.Predecessor(); former != "" {
-		return predecessorAuthority(ctx, c, cluster, former)
+		p, err := predecessorAuthority(ctx, c, cluster, former)
+		formed := cluster.Status.Bootstrap != nil && cluster.Status.Bootstrap.ClusterID != ""
+		if !formed || !errors.Is(err, kube.ErrNotFound) {
+			return p, err
+		}
+		// The former cluster was deleted since: what is made again is of this one alone.
 	}
 	if cluster.Spec.TLS.CASecret != "" {
 		return authorityBelow(ctx, c, cluster, name)
@@ -185,7 +190,7 @@ func predecessorAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1
 	}
 	if len(s.Data[nextCertificateKey]) > 0 {
 		return KeyPair{}, fmt.Errorf("secret %s/%s: %w: another authority is about to take its place; finish that: "+
-			"kubectl dbop certificates rotate %s --ca finish -n %s", s.Namespace, s.Name, kube.ErrAuthority, of, s.Namespace)
+			"kubectl dbop certificates rotate %s --ca=finish -n %s", s.Namespace, s.Name, kube.ErrAuthority, of, s.Namespace)
 	}
 	p := KeyPair{Certificate: s.Data[corev1.TLSCertKey], Key: s.Data[corev1.TLSPrivateKeyKey]}
 	if err := judgeAuthority(p, c.Now()); err != nil {

@@ -129,8 +129,7 @@ func Back(p Pair) (Stage, error) {
 		}
 		return Done, nil
 	case former.Spec.Stopped:
-		return Done, refuse(former.Name+" is stopped, and lacks what was written since", "kubectl dbop backup "+p.Name+
-			", and restore that into a cluster of the former version, is not possible either: stay with "+p.Name)
+		return Done, refuse(former.Name+" is stopped, and lacks what was written since", "stay with "+p.Name)
 	case p.Former.View.Source != nil:
 		return CutBack, nil
 	case !p.leads(p.Former):
@@ -156,8 +155,8 @@ func Ended(p Pair) (Stage, error) {
 	switch {
 	case p.Former.Cluster.Spec.RedirectTo != p.Next.Cluster.Name:
 		return Done, refuse(fmt.Sprintf("the clients of %s have not moved to %s", p.Former.Cluster.Name, p.Name),
-			fmt.Sprintf("kubectl dbop upgrade %s --online --version %s goes on", p.Former.Cluster.Name,
-				p.Next.Cluster.Spec.Version))
+			fmt.Sprintf("kubectl dbop upgrade %s --online --version %s --into %s", p.Former.Cluster.Name,
+				p.Next.Cluster.Spec.Version, p.Name))
 	case !p.Former.Cluster.Spec.Stopped:
 		return Stop, nil
 	}

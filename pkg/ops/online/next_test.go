@@ -42,7 +42,7 @@ func forming(p *Pair)    { p.Next.Cluster.Status.Bootstrap = nil }
 func over(p *Pair)       { p.Next.View.Source = nil }
 func direct(p *Pair)     { p.Former.Cluster.Spec.Routing = v1alpha1.RoutingDirect }
 func plain(p *Pair)      { p.Engine = opstest.Stub{} }
-func stranger(p *Pair)   { p.Next.Cluster.Spec.Source = nil }
+func unrelated(p *Pair)  { p.Next.Cluster.Spec.Source = nil }
 func older(p *Pair)      { p.Next.Cluster.Spec.Version = "1.0.0" }
 func stopped(p *Pair)    { p.Former.Cluster.Spec.Stopped = true }
 func follows(p *Pair)    { p.Former.View.Source = &engine.Source{Following: true} }
@@ -137,7 +137,7 @@ func TestNext(t *testing.T) {
 		"the way back is open":        {Forward, pair(over, sent, follows), Done, ""},
 		"the way back was given up":   {Forward, pair(over, sent, stopped), Done, ""},
 		"the former can't be asked":   {Forward, pair(over, sent, lost), Done, "does not answer"},
-		"another cluster is there":    {Forward, pair(stranger), Done, "is no copy of db"},
+		"another cluster is there":    {Forward, pair(unrelated), Done, "is no copy of db"},
 		"of another version":          {Forward, pair(older), Done, "for version 1.0.0, not 2.0.0"},
 		"its clients are elsewhere":   {Forward, pair(unmade, sent), Done, "sent to next already"},
 		"clients are led straight":    {Forward, pair(unmade, direct), Done, "--routing proxied"},
@@ -155,7 +155,7 @@ func TestNext(t *testing.T) {
 		"finish: it is stopped":       {Ended, pair(over, sent, stopped), Finish, ""},
 		"finish: before the cut over": {Ended, pair(), Done, "have not moved"},
 		"finish: there is nothing":    {Ended, pair(unmade), Done, "no cluster next"},
-		"finish: another cluster":     {Ended, pair(stranger), Done, "is no copy of db"},
+		"finish: another cluster":     {Ended, pair(unrelated), Done, "is no copy of db"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -22,7 +22,7 @@ func CheckRouting(e engine.Engine, spec v1alpha1.DatabaseClusterSpec) error {
 			"spec.redirectTo")
 	case spec.Direct():
 		return refuse("the agents of a cluster that leads clients straight to its primary change the service themselves",
-			"first: kubectl dbop configure NAME --routing proxied")
+			"have its agents pass clients on first: --routing proxied")
 	}
 	if !spec.Direct() || e.Capabilities().Routing {
 		return nil
