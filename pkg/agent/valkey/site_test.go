@@ -3,6 +3,7 @@
 package valkey
 
 import (
+	"context"
 	"flag"
 	"path/filepath"
 	"strings"
@@ -62,10 +63,12 @@ func (s *site) open(id protocol.MemberID) *place {
 	return &place{server, m}
 }
 
-// command asks the server of a member.
+// command asks the server of a member, which a busy disk may hold up.
 func (p *place) command(args ...string) string {
 	p.T.Helper()
-	return p.written(func() (string, error) { return p.ask(p.T.Context(), args...) })
+	ctx, stop := context.WithTimeout(p.T.Context(), time.Minute)
+	defer stop()
+	return p.written(func() (string, error) { return p.ask(ctx, args...) })
 }
 
 // written repeats a command until enough replicas count for it. A replica that a busy disk holds up for three seconds
