@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
 # make test: everything, from an empty machine, in a time that is printed at
 # the end. Every phase writes a log; what go test says of its tests is shown as
-# it happens, the log of a failed phase in full at the end.
+# it happens, the log of a failed phase in full at the end. After
+# DBOP_TEST_LIMIT seconds what still runs is ended, and named.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 
 logs=$(mktemp -d "${TMPDIR:-/tmp}/dbop-test.XXXXXX")
 began=$SECONDS
+limit=${DBOP_TEST_LIMIT:-5000}
 # What is worth seeing while it runs: verdicts, not chatter.
 verdicts='^(ok|FAIL|---|    ---|panic:|\?|make: \*\*\*|seed|[0-9]+ issues)|no test files|^cluster:|^ready'
 
-# phase NAME COMMAND... runs one phase to its end.
+# phase NAME COMMAND... runs one phase to its end, or to that of the time there is. Go tells of a SIGQUIT what it did.
 phase() {
-	local name=$1 from=$SECONDS code=0
+	local name=$1 from=$SECONDS code=0 left=$((limit - SECONDS))
 	shift
 	echo "== $name: $*"
-	"$@" </dev/null >"$logs/$name.log" 2>&1 &
+	timeout -s QUIT -k 20 "$((left > 0 ? left : 1))" "$@" </dev/null >"$logs/$name.log" 2>&1 &
 	local pid=$!
 	tail --pid="$pid" -n +1 -s 0.5 -f "$logs/$name.log" 2>/dev/null |
 		grep --line-buffered -E "$verdicts" | grep --line-buffered -v 'no test files' | sed -u "s/^/[$name] /" || true
@@ -32,15 +34,6 @@ beside() {
 	return $code
 }
 
-cluster_tests() {
-	cd hack/cluster
-	# The components are Kubernetes itself; they have no tests of ours.
-	local packages
-	packages=$(go list ./... | grep -v /components)
-	# shellcheck disable=SC2086
-	go test $packages
-}
-
 summary() {
 	local name seconds code
 	echo
@@ -50,12 +43,21 @@ summary() {
 		printf '%-12s %8s  %s\n' "$name" "$seconds" "$([ "$code" = 0 ] && echo passed || echo "FAILED ($code)")"
 	done <"$logs/phases"
 	printf '%-12s %8s\n' total "$((SECONDS - began))"
+	unfinished
 	echo
 	grep -hE '^(ok|FAIL)[[:space:]]' "$logs"/*.log || true
 	printf 'tests passed: %s, failed: %s, skipped: %s\n' "$(count PASS)" "$(count FAIL)" "$(count SKIP)"
 	grep -hB1 -E '^ *--- SKIP:' "$logs"/*.log | grep -v '^--$' || true # each with its reason
 	echo
 	slowest
+}
+
+# unfinished names the tests that were still running when the time was over.
+unfinished() {
+	[ "$((SECONDS - began))" -ge "$limit" ] || return 0
+	echo "The $limit seconds of this run are over. Not finished:"
+	awk '/^=== RUN/ { began[$3] = 1 } /^ *--- (PASS|FAIL|SKIP): / { delete began[$3] }
+		END { for (test in began) print "  " test }' "$logs"/*.log | sort
 }
 
 # slowest names the ten tests that took longest. A test whose subtests run in
@@ -114,7 +116,8 @@ if phase build make build failpoint "$root/bin/cluster"; then
 	fi
 	phase agents make agents GOFLAGS='-buildvcs=false -v' || failures=1
 	phase harness go test -v ./test/harness/... || failures=1
-	phase hack cluster_tests || failures=1
+	# The components are Kubernetes itself; they have no tests of ours.
+	phase hack bash -c 'cd hack/cluster && go test $(go list ./... | grep -v /components)' || failures=1
 	phase generate hack/generated.sh || failures=1
 else
 	failures=1
