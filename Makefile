@@ -64,15 +64,18 @@ demo-operator: expected-time build cluster-up ## The same with an operator: from
 test: ## Set everything up and pass every test, end to end included
 	hack/test.sh
 
+# Tests are linked without what a debugger needs, and not vetted: the linter does that, once. Both take minutes.
+TESTFLAGS := -vet=off -ldflags=-w
+
 .PHONY: unit
 unit: etcd-binaries ## Tests that need no cluster
-	go test ./cmd/... ./pkg/... ./test/simulation/... ./test/plans/... ./test/history/... ./hack/release/... ./hack/picture/... ./hack/words/...
+	go test $(TESTFLAGS) ./cmd/... ./pkg/... ./test/simulation/... ./test/plans/... ./test/history/... ./hack/release/... ./hack/picture/... ./hack/words/...
 
 .PHONY: agents
 agents: $(CLUSTER) ## Agents with real PostgreSQL and Valkey servers as plain processes, and what happens to them; AREA=REGEXP chooses tests
 	hack/postgres.sh
 	hack/valkey.sh
-	go test -parallel 3 -timeout 30m ./test/agent $(if $(AREA),-run "$(AREA)")
+	go test $(TESTFLAGS) -parallel 3 -timeout 20m ./test/agent $(if $(AREA),-run "$(AREA)")
 	$(if $(AREA),,hack/agents.sh 17 18)
 
 # Where tests of pkg/repository look for object stores, and for age; those that find none are skipped.

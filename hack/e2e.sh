@@ -11,7 +11,7 @@ fixed=${DBOP_BIN:-}
 # The binary that the tests start can be told to die at a step; the image can't.
 export DBOP_BIN="${fixed:-$root/bin/failpoint/kubectl-dbop}"
 
-timeout=30m
+timeout=25m
 [ "${DBOP_TORTURE:-}" != all ] || timeout=4h
 
 # On the local cluster a pod must run to its end on each node before the tests of an engine begin. Where it does not,
@@ -66,7 +66,7 @@ code=0
 for folder in test/e2e/${ENGINE:-*}/; do
 	ls "$folder"*_test.go >/dev/null 2>&1 || continue # what tests share has none
 	ready || code=1
-	go test -tags e2e "./$folder" -count=1 -v -timeout "$timeout" -parallel "${DBOP_E2E_PARALLEL:-3}" "$@" || code=1
+	go test -vet=off -ldflags=-w -tags e2e "./$folder" -count=1 -v -timeout "$timeout" -parallel "${DBOP_E2E_PARALLEL:-3}" "$@" || code=1
 	kept
 done
 exit $code
