@@ -37,25 +37,26 @@ beside() {
 summary() {
 	local name seconds code
 	echo
+	grep -hE '^(ok|FAIL)[[:space:]]' "$logs"/*.log || true
+	printf 'tests passed: %s, failed: %s, skipped: %s\n' "$(count PASS)" "$(count FAIL)" "$(count SKIP)"
+	grep -hB1 -E '^ *--- SKIP:' "$logs"/*.log | grep -v '^--$' || true # each with its reason
+	echo
+	slowest
+	echo
 	echo "Where the time went:"
 	printf '%-12s %8s  %s\n' PHASE SECONDS RESULT
 	while read -r name seconds code; do
 		printf '%-12s %8s  %s\n' "$name" "$seconds" "$([ "$code" = 0 ] && echo passed || echo "FAILED ($code)")"
 	done <"$logs/phases"
 	printf '%-12s %8s\n' total "$((SECONDS - began))"
+	grep -hE '^ *--- FAIL:' "$logs"/*.log || true
 	unfinished
-	echo
-	grep -hE '^(ok|FAIL)[[:space:]]' "$logs"/*.log || true
-	printf 'tests passed: %s, failed: %s, skipped: %s\n' "$(count PASS)" "$(count FAIL)" "$(count SKIP)"
-	grep -hB1 -E '^ *--- SKIP:' "$logs"/*.log | grep -v '^--$' || true # each with its reason
-	echo
-	slowest
 }
 
 # unfinished names the tests that were still running when the time was over.
 unfinished() {
 	[ "$((SECONDS - began))" -ge "$limit" ] || return 0
-	echo "The $limit seconds of this run are over. Not finished:"
+	echo "The $limit seconds of this run are over; tests that had not ended:"
 	awk '/^=== RUN/ { began[$3] = 1 } /^ *--- (PASS|FAIL|SKIP): / { delete began[$3] }
 		END { for (test in began) print "  " test }' "$logs"/*.log | sort
 }
@@ -122,9 +123,10 @@ if phase build make build failpoint "$root/bin/cluster"; then
 else
 	failures=1
 fi
+# The end is what is read first of a long output.
+[ "$failures" = 0 ] || failed
 summary
 if [ "$failures" != 0 ]; then
-	failed
 	echo
 	echo "make test: FAILED"
 else
