@@ -53,6 +53,14 @@ type Authenticator interface {
 	ProveAuth(ctx context.Context, client Access) error
 }
 
+// SQLRunner is what a Session also is if users of its engine have databases that speak SQL.
+type SQLRunner interface {
+	// RunOnce carries out statements in the database of a user, who owns what they make, in one transaction. A database
+	// in which that was done before is left as it is, whatever the statements are; after a crash all of them are done or
+	// none. What the database does not accept is a Refusal, which names the line.
+	RunOnce(ctx context.Context, as User, statements string) error
+}
+
 // LoginTester is what a Session also is if its engine can tell whether a user
 // may log in with a password.
 type LoginTester interface {

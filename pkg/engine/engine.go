@@ -50,6 +50,8 @@ type Capabilities struct {
 	Users bool
 	// Login: clients always log in, so a cluster without authentication can't be made.
 	Login bool
+	// SQL: users have databases that speak SQL; sessions are SQLRunners.
+	SQL bool
 	// Agent: members run this tool's agent. Its image is written down with the
 	// cluster, so that a newer tool changes no running member.
 	Agent bool

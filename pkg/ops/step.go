@@ -86,6 +86,7 @@ const (
 	ActionEnableAuth  Action = "enable-auth"
 	ActionDisableAuth Action = "disable-auth"
 	ActionProveAuth   Action = "prove-auth"
+	ActionInitialSQL  Action = "run-initial-sql"
 	ActionRotate      Action = "rotate-credentials"
 	ActionDropOld     Action = "drop-credentials"
 )

@@ -37,6 +37,11 @@ func requests() []request {
 		{name: "create", state: founding(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
 		{name: "create-with-users", state: with(founding(3), func(s *ops.State) { s.Cluster.Spec.Auth.Enabled = true }),
 			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
+		{name: "create-with-initial-sql", engine: postgres.New(), state: with(founding(3), func(s *ops.State) {
+			s.Cluster.Spec.Engine, s.Cluster.Spec.Version = postgres.Name, "17.12"
+			s.Cluster.Spec.Auth = v1alpha1.Auth{Enabled: true, Users: []v1alpha1.DatabaseUser{{Name: "shop", Prefix: "shop"}}}
+			s.Cluster.Spec.InitialSQL = &v1alpha1.InitialSQL{Secret: "schema", User: "shop"}
+		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
 		{name: "create-over-volumes", state: with(founding(3), func(s *ops.State) {
 			s.Kube.Members = []observe.Member{{Name: "db-1", Volume: observe.Volume{Exists: true, Token: "other"}}}
 		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},

@@ -106,6 +106,8 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 	case ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionEnableAuth, ops.ActionDisableAuth, ops.ActionProveAuth,
 		ops.ActionRotate, ops.ActionDropOld:
 		return s.authenticate(ctx, st, step)
+	case ops.ActionInitialSQL:
+		return ops.Result{Facts: map[string]string{v1alpha1.FactInitialSQL: "done"}}, nil
 	case ops.ActionExamine:
 		return s.examine(ctx, step.Members[0])
 	case ops.ActionRecoverData:

@@ -132,6 +132,7 @@ func (s *Service) Handler() http.Handler {
 	mux.HandleFunc("DELETE /v1/back", s.onPrimary(s.endBack))
 	mux.HandleFunc("POST /v1/lead", s.onPrimary(s.lead))
 	s.handleUsers(mux)
+	s.handleSQL(mux)
 	s.handleCopies(mux)
 	s.handleChecks(mux)
 	s.handleLog(mux)

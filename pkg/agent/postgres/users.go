@@ -187,8 +187,7 @@ func (s *Server) TestLogin(ctx context.Context, name, password string) (bool, er
 // execute runs statements in one transaction, and waits for standbys as every write does. Their text never goes to the
 // log.
 func (s *Server) execute(ctx context.Context, what string, statements []string) error {
-	_, err := s.once(ctx, "SET log_statement = none; SET log_min_duration_statement = -1;"+
-		" SET log_min_error_statement = panic; BEGIN; "+strings.Join(statements, "; ")+"; COMMIT")
+	_, err := s.once(ctx, quiet+" BEGIN; "+strings.Join(statements, "; ")+"; COMMIT")
 	return refusedBy(what, err)
 }
 

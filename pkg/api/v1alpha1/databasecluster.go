@@ -113,6 +113,9 @@ type DatabaseClusterSpec struct {
 	// Source is another server or cluster. The cluster begins as a copy of it and follows it, and takes no writes
 	// of clients, until 'kubectl dbop cutover'. It means nothing after that. Immutable.
 	Source *Source `json:"source,omitempty"`
+	// InitialSQL is carried out once in the new database, for engines that speak SQL. It means nothing after that.
+	// Immutable.
+	InitialSQL *InitialSQL `json:"initialSQL,omitempty"`
 	// RedirectTo names a cluster of the namespace that took this one's place: the services for clients of this one lead
 	// to the members of that one.
 	// +kubebuilder:validation:Pattern=`^([a-z]([-a-z0-9]*[a-z0-9])?)?$`

@@ -75,6 +75,8 @@ const (
 	FactHeld = "held"
 	// FactObjectsDeleted is set once the objects of a deleted cluster are gone, but for its volumes and records.
 	FactObjectsDeleted = "objects-deleted"
+	// FactInitialSQL is set once the initial SQL of a new database was carried out.
+	FactInitialSQL = "initial-sql"
 	// FactProved is set once authentication was tried from all sides.
 	FactProved = "proved"
 )

@@ -36,7 +36,7 @@ func NewCreate(f *command.Factory) *cobra.Command {
 	c := command.NewChange(f)
 	flags := &Flags{}
 	var fromVolumes, discard bool
-	source := &sourceFlags{}
+	source, database := &sourceFlags{}, &databaseFlags{}
 	cmd := &cobra.Command{
 		Use:   "create NAME --engine ENGINE",
 		Short: "Create a database cluster",
@@ -50,6 +50,9 @@ nothing to a cluster that is as requested already.`,
 
   # Let nobody in who does not log in
   kubectl dbop create my-db --engine etcd --auth
+
+  # Make a database and its owner, and what the SQL in a secret makes
+  kubectl dbop create my-db --engine postgres --database shop --initial-sql schema
 
   # Move in: begin as the copy of a server that runs, and follow it until 'kubectl dbop cutover my-db'
   kubectl dbop create my-db --engine valkey --from-primary redis.shop:6379 --from-secret redis
@@ -76,6 +79,9 @@ nothing to a cluster that is as requested already.`,
 			if err := source.addTo(in.Request.Cluster); err != nil {
 				return err
 			}
+			if err := database.addTo(in.Engine, in.Request.Cluster); err != nil {
+				return err
+			}
 			if discard {
 				in.Request.Operation.Purge = true
 				in.Ask = func(p *planner.Prepared) (command.Question, error) { return discardQuestion(args[0], p), nil }
@@ -95,6 +101,7 @@ nothing to a cluster that is as requested already.`,
 	cmd.Flags().StringVar(&flags.repository, "repository", "",
 		"Default repository of this cluster's backups, such as dir:/backups or pvc:claim.")
 	source.define(cmd)
+	database.define(cmd)
 	flags.AddTo(f, cmd)
 	command.CompleteEngines(f, cmd)
 	return cmd
@@ -129,7 +136,7 @@ func createIntent(ctx context.Context, f *command.Factory, flags *Flags, name st
 // from them, so no other flag may say it.
 func createFromVolumes(c *command.Change, cmd *cobra.Command, args []string) error {
 	for _, flag := range []string{"engine", "version", "members", "storage", "storage-class", "auth", "image",
-		"discard-volumes", "from-primary"} {
+		"discard-volumes", "from-primary", "database", "initial-sql"} {
 		if cmd.Flags().Changed(flag) {
 			return exit.Misuse("--from-volumes starts the cluster as it was: --%s can't be given with it", flag)
 		}

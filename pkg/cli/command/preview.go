@@ -132,7 +132,7 @@ func Unrehearsed(step ops.Step) string {
 		ops.ActionCutOver, ops.ActionFollow, ops.ActionEndBack,
 		ops.ActionHold, ops.ActionPrepare, ops.ActionDefragment,
 		ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionDeleteUser, ops.ActionEnableAuth, ops.ActionDisableAuth,
-		ops.ActionProveAuth, ops.ActionRotate, ops.ActionDropOld:
+		ops.ActionProveAuth, ops.ActionInitialSQL, ops.ActionRotate, ops.ActionDropOld:
 		return "the database has no dry run"
 	case ops.ActionBackup, ops.ActionVerify, ops.ActionLoad, ops.ActionRecoverData, ops.ActionExamine:
 		return "it moves data"

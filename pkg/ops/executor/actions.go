@@ -83,6 +83,7 @@ func (l *Executor) performers() map[ops.Action]performer {
 		ops.ActionEnableAuth:  asking(l, enableAuth),
 		ops.ActionDisableAuth: asking(l, disableAuth),
 		ops.ActionProveAuth:   asking(l, l.proveAuth),
+		ops.ActionInitialSQL:  asking(l, l.initialSQL),
 
 		ops.ActionBackup:      l.backup,
 		ops.ActionVerify:      l.verify,

@@ -46,6 +46,9 @@ func checkNew(e engine.Engine, o v1alpha1.OperationSpec, c, wanted *v1alpha1.Dat
 	if err := checkSource(e, wanted); err != nil {
 		return err
 	}
+	if err := checkInitialSQL(e, wanted); err != nil {
+		return err
+	}
 	if err := rules.CheckRouting(e, wanted.Spec); err != nil {
 		return err
 	}
@@ -72,7 +75,10 @@ func (Create) Steps() rules.Steps {
 		if p.Fresh() && p.S.View.Auth() == engine.AuthOn {
 			return nil // created by an earlier operation, which proved it
 		}
-		return users.Authenticate(p)
+		if d := users.Authenticate(p); d != nil {
+			return d
+		}
+		return runInitialSQL(p)
 	}}
 }
 

@@ -248,6 +248,14 @@ func (s *session) EnsureUser(ctx context.Context, u engine.User, password string
 	return s.did("ensure %s as %q", u.Name, u.Role)
 }
 
+// RunOnce implements engine.SQLRunner. It refuses statements that begin with "refused".
+func (s *session) RunOnce(_ context.Context, as engine.User, statements string) error {
+	if strings.HasPrefix(statements, "refused") {
+		return &engine.Refusal{Check: "initial-sql", Reason: "line 1: refused"}
+	}
+	return s.did("run %q once as %s in %q", statements, as.Role, as.Grants[0].Prefix)
+}
+
 // TestLogin implements engine.LoginTester.
 func (s *session) TestLogin(_ context.Context, as engine.Credentials) (bool, error) {
 	return as.Password != RefusedPassword, s.did("log in as %s", as.User)

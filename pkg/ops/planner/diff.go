@@ -94,6 +94,8 @@ func fixed(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) error
 		return refuse("restoreFrom", "a cluster is restored when it is created")
 	case !equality.Semantic.DeepEqual(want.Source, have.Source):
 		return refuse("source", "what a cluster is a copy of is settled when it is created")
+	case !equality.Semantic.DeepEqual(want.InitialSQL, have.InitialSQL):
+		return refuse("initialSQL", "SQL is carried out when a cluster is created; later, connect")
 	case !equality.Semantic.DeepEqual(want.Storage.ClassName, have.Storage.ClassName):
 		return refuse("storage.className", "volumes can't move to another class")
 	case want.Image != have.Image && want.Version == have.Version:

@@ -159,6 +159,7 @@ func predictions() map[ops.Action]func(outcome) {
 		ops.ActionEnableAuth:  func(o outcome) { o.SetAuth(engine.AuthOn) },
 		ops.ActionDisableAuth: func(o outcome) { o.SetAuth(engine.AuthOff) },
 		ops.ActionProveAuth:   func(o outcome) { o.SetFact(v1alpha1.FactProved) },
+		ops.ActionInitialSQL:  func(o outcome) { o.SetFact(v1alpha1.FactInitialSQL) },
 		ops.ActionBackup:      func(o outcome) { o.SetFact(v1alpha1.FactBackup) },
 		ops.ActionVerify:      func(o outcome) { o.SetFact(v1alpha1.FactVerified) },
 		ops.ActionPrune:       func(o outcome) { o.SetFact(v1alpha1.FactPruned) },

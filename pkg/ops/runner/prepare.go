@@ -151,7 +151,8 @@ func (r *Runner) meetCluster(found *v1alpha1.DatabaseCluster, p *planner.Prepare
 			Hint:    "kubectl dbop user auth enable " + found.Name + " demands it; or choose another name"}
 	}
 	if found.Spec.Engine == w.Engine && found.Spec.Version == w.Version && found.Spec.Members == w.Members &&
-		sameSource(found.Spec.RestoreFrom, w.RestoreFrom) && equality.Semantic.DeepEqual(found.Spec.Source, w.Source) {
+		sameSource(found.Spec.RestoreFrom, w.RestoreFrom) && equality.Semantic.DeepEqual(found.Spec.Source, w.Source) &&
+		equality.Semantic.DeepEqual(found.Spec.InitialSQL, w.InitialSQL) {
 		return nil
 	}
 	return &ops.Error{Kind: ops.Refused, Check: "exists",

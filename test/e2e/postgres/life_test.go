@@ -3,10 +3,13 @@
 package postgres
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -124,10 +127,35 @@ func TestRefusals(t *testing.T) {
 	} {
 		s.refused(4, words, append(append([]string{"create", "db"}, version...), more...)...)
 	}
-	s.create(release, "1")
+	s.initialSQL("CREATE TABLE orders (n int);\nCREATE TABEL customers (n int);")
+	begin := slices.Concat([]string{"create", "db", "--members", "1", "--storage", "1Gi", "--database", "shop", "--owner",
+		"seller", "--initial-sql", "schema"}, version)
+	s.refused(4, `line 2: syntax error at or near "TABEL"`, begin...)
+	tables := []string{"connect", "db", "--", "-At", "-d", "shop", "-c", `SELECT tablename, tableowner FROM pg_tables
+ WHERE schemaname = 'public'`}
+	if got := s.must(tables...).Stdout; got != "" {
+		t.Errorf("SQL that failed leaves %s", got)
+	}
+	s.initialSQL("CREATE TABLE orders (n int)")
+	s.must(begin...)
+	if got := s.must(tables...).Stdout; got != "orders|seller_owner\n" {
+		t.Errorf("there is %q", got)
+	}
+	if r := s.must(begin...); !strings.Contains(r.Stderr, "unchanged") {
+		t.Errorf("a repeat does something:\n%s", r)
+	}
 	s.healthy(1)
-	if got := s.sql("SELECT 1"); got != "1" {
-		t.Errorf("got %q", got)
+}
+
+// initialSQL writes SQL into the secret that new clusters are given.
+func (s *scene) initialSQL(statements string) {
+	s.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "schema"},
+		StringData: map[string]string{"a.sql": statements}}
+	secrets := s.site.Client.CoreV1().Secrets(s.ns)
+	if _, err := secrets.Create(s.ctx, secret, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
+		_, err = secrets.Update(s.ctx, secret, metav1.UpdateOptions{})
+		s.ok(err)
 	}
 }
 

@@ -56,6 +56,21 @@ func (u Users) EnsureUser(ctx context.Context, user engine.User, password string
 	})
 }
 
+// RunOnce implements engine.SQLRunner.
+func (u Users) RunOnce(ctx context.Context, as engine.User, statements string) error {
+	body := api.InitialSQL{Role: as.Role, Statements: statements}
+	for _, g := range as.Grants {
+		body.Database = g.Prefix
+	}
+	return u.order(ctx, "carry out the initial SQL", func(ctx context.Context, c *api.Client) error {
+		why, err := c.InitialSQL(ctx, body)
+		if err == nil && why != "" {
+			err = &engine.Refusal{Check: "initial-sql", Reason: why}
+		}
+		return err
+	})
+}
+
 // DeleteUser implements engine.Authenticator.
 func (u Users) DeleteUser(ctx context.Context, name string) error {
 	return u.order(ctx, "delete user "+name, func(ctx context.Context, c *api.Client) error {

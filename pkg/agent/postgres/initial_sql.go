@@ -1,0 +1,81 @@
+//go:build linux
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+)
+
+var _ api.SQLRunner = (*Server)(nil)
+
+// ranMark is the setting of a database in which initial SQL was carried out. It is written in the transaction of that.
+const ranMark = "dbop.initial_sql"
+
+// RunOnce carries out statements in a transaction that they can't end: as one dynamic command of a block, where the
+// server refuses what begins or ends transactions (PL/pgSQL, "Transaction Management"). A user's role makes them;
+// RESET ROLE among them makes the rest as a superuser.
+func (s *Server) RunOnce(ctx context.Context, body api.InitialSQL) error {
+	if m := s.movesIn(); m != nil {
+		return api.Refused{Why: "carry out initial SQL: the data is that of a source"}
+	}
+	database := body.Database
+	if database == "" {
+		database = Database
+	}
+	if strings.ContainsRune(body.Statements, 0) {
+		return api.NotAccepted{Why: "a zero byte is no text"}
+	}
+	conn, err := s.enter(ctx, database)
+	if err != nil {
+		return refusedBy("carry out initial SQL in database "+database, err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	// A second try waits for the first one.
+	got, err := ask(ctx, conn, quiet+` BEGIN; SELECT pg_advisory_xact_lock(hashtext('`+ranMark+`'));
+ SELECT 1 FROM pg_db_role_setting s, unnest(s.setconfig) c WHERE s.setrole = 0 AND c LIKE '`+ranMark+`=%'
+ AND s.setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())`)
+	if err != nil {
+		return fmt.Errorf("carry out initial SQL in database %s: %w", database, err)
+	}
+	if len(got[len(got)-1]) > 0 {
+		return nil
+	}
+	if _, err := ask(ctx, conn, "SET LOCAL ROLE "+quoteName(ownerOf(body.Role))); err != nil {
+		return refusedBy("carry out initial SQL as "+ownerOf(body.Role), err)
+	}
+	block := "BEGIN EXECUTE " + literal(body.Statements) + "; END"
+	if _, err := ask(ctx, conn, "DO "+literal(block)); err != nil {
+		return notAccepted(err, body.Statements)
+	}
+	_, err = ask(ctx, conn, "RESET SESSION AUTHORIZATION; RESET ROLE; ALTER DATABASE "+quoteName(database)+" SET "+ranMark+
+		" = 'done'; COMMIT")
+	return notAccepted(err, body.Statements) // constraints may be checked this late
+}
+
+// quiet keeps the text of statements out of the log. That of an error in a block is in its context.
+const quiet = "SET log_statement = none; SET log_min_duration_statement = -1; SET log_min_error_statement = panic;" +
+	" SET log_min_messages = fatal;"
+
+// notAccepted tells what the server does not accept from a broken connection.
+func notAccepted(err error, statements string) error {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case err == nil:
+		return nil
+	case !ok || !answered(err):
+		return fmt.Errorf("carry out initial SQL: %w", err)
+	}
+	why := refused.Message
+	if at := int(refused.InternalPosition); at > 0 && refused.InternalQuery == statements {
+		characters := []rune(statements)
+		why = fmt.Sprintf("line %d: %s", 1+strings.Count(string(characters[:min(at-1, len(characters))]), "\n"), why)
+	}
+	return api.NotAccepted{Why: why}
+}
