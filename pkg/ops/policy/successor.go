@@ -11,7 +11,7 @@ func Successor(of *v1alpha1.DatabaseCluster, name string) *v1alpha1.DatabaseClus
 	out := &v1alpha1.DatabaseCluster{}
 	out.Name, out.Namespace = name, of.Namespace
 	out.Spec = *of.Spec.DeepCopy()
-	out.Spec.Image, out.Spec.RestoreFrom, out.Spec.RedirectTo = "", nil, ""
+	out.Spec.Image, out.Spec.RestoreFrom, out.Spec.InitialSQL, out.Spec.RedirectTo = "", nil, nil, ""
 	out.Spec.Stopped, out.Spec.Paused, out.Spec.Waive, out.Spec.DeletionPolicy = false, false, nil, ""
 	out.Spec.Source = &v1alpha1.Source{Cluster: of.Name}
 	return out
