@@ -133,11 +133,15 @@ func (v *reconciliation) resolve() {
 	}
 }
 
-// about is what a failure is about: as long as that is the same, trying again is in no hurry.
+// about is what a failure is about: as long as that is the same, trying again is in no hurry. An operation that
+// somebody else wrote down meanwhile is something else.
 func (v *reconciliation) about() string {
 	out := ""
 	if v.custom != nil {
 		out = fmt.Sprintf("%s %d", v.custom.UID, v.custom.Generation)
+	}
+	if v.charge.Active != nil {
+		out += " " + v.charge.Active.Name
 	}
 	return out + v.asks()
 }
