@@ -235,7 +235,7 @@ func TestMoveBack(t *testing.T) {
 	p.old.isolate(m, false)
 	p.more("after a failover of the former cluster")
 	p.old.followed("the later cluster is followed after a failover")
-	out = p.old.cutOver(api.Cutover{})
+	out = p.old.cutOver(api.Cutover{Back: true})
 	t.Logf("nobody could write for %s; %s", out.Gap, out.Compared)
 	if !strings.Contains(out.Compared, "every table") {
 		t.Errorf("it was compared: %q", out.Compared)

@@ -257,8 +257,9 @@ func (s *site) describe() string {
 			fmt.Fprintf(&b, "%s does not answer\n", m.id)
 			continue
 		}
-		fmt.Fprintf(&b, "%s: generation %d %s of %s, leader %s, blocked %q, set %v changing %t, reports %v; server %+v\n",
-			m.id, st.Generation, st.Phase, st.Primary, st.Leader, st.Blocked, st.Set, st.Changing, st.Reports, st.Server)
+		fmt.Fprintf(&b, "%s: generation %d %s of %s, leader %s, blocked %q, set %v changing %t, reports %v; server %+v; "+
+			"source %+v\n", m.id, st.Generation, st.Phase, st.Primary, st.Leader, st.Blocked, st.Set, st.Changing, st.Reports,
+			st.Server, st.Server.Source)
 	}
 	return b.String()
 }

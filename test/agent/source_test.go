@@ -45,6 +45,9 @@ func (s *site) cutOver(c api.Cutover) (out api.CutOver) {
 		if out, last = p.client.Cutover(ctx, c); last != nil {
 			s.t.Log(last)
 		}
+		if last != nil && strings.Contains(last.Error(), "already exists") {
+			s.t.Error("what an earlier cut over left is in the way of this one")
+		}
 		return last == nil
 	})
 	return out

@@ -62,13 +62,14 @@ func (m *moveIn) prepareBack(ctx context.Context) error {
 		if len(d.Tables) > 0 {
 			tables = " FOR TABLE ONLY " + strings.Join(d.Tables, ", ONLY ")
 		}
-		got, err := s.onceIn(ctx, d.Name, "CREATE PUBLICATION "+quoteName(w.name)+tables+
-			"; SELECT oid FROM pg_database WHERE datname = current_database()")
+		// One of that name is left where this server was a source itself, and that cluster followed it.
+		got, err := s.onceIn(ctx, d.Name, "DROP PUBLICATION IF EXISTS "+quoteName(w.name)+"; CREATE PUBLICATION "+
+			quoteName(w.name)+tables+"; SELECT oid FROM pg_database WHERE datname = current_database()")
 		if err != nil {
 			return fmt.Errorf("prepare the way back of the database %q: %w", d.Name, err)
 		}
 		if _, err = s.onceIn(ctx, d.Name, "SELECT pg_create_logical_replication_slot("+
-			literal(w.name+"_"+w.mark.Copy+"_"+got[1][0][0])+", 'pgoutput')"); err != nil {
+			literal(w.name+"_"+w.mark.Copy+"_"+got[2][0][0])+", 'pgoutput')"); err != nil {
 			return fmt.Errorf("prepare the way back of the database %q: a transaction of before may be open: %w", d.Name, err)
 		}
 	}
