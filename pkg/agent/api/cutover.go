@@ -174,6 +174,7 @@ func (s *Service) cutOver(ctx context.Context, body Cutover) (out CutOver, err e
 	if err := s.takesWrites(ctx); err != nil {
 		return out, err
 	}
+	s.measureAgain()
 	out.Gap, out.Paused, out.Compared = time.Since(halted.Since), halted.Paused, halted.Compared
 	if out.Paused > 0 && out.Paused < UntilOpened {
 		out.Paused -= out.Gap

@@ -41,6 +41,13 @@ type measured struct {
 	answer   Measures
 }
 
+// measureAgain has the next one who asks told what is so now: who lets clients in has changed.
+func (s *Service) measureAgain() {
+	s.measuring.Lock()
+	defer s.measuring.Unlock()
+	s.measured = measured{}
+}
+
 // measures returns what a server with a version of the settings told a moment ago, or asks it. A server that does not
 // answer tells nothing.
 func (s *Service) measures(ctx context.Context, settings uint64) Measures {

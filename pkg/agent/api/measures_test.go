@@ -61,6 +61,11 @@ func TestMeasures(t *testing.T) {
 				if c.meter.asked != 3 {
 					t.Errorf("asked %d times after the settings changed", c.meter.asked)
 				}
+				s.measureAgain()
+				s.measures(t.Context(), 2)
+				if c.meter.asked != 4 {
+					t.Errorf("asked %d times after who lets clients in changed", c.meter.asked)
+				}
 			})
 		})
 	}

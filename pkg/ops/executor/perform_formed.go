@@ -2,13 +2,11 @@ package executor
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
@@ -22,35 +20,6 @@ func (l *Executor) applyServices(ctx context.Context, t task) error {
 	}
 	l.leadClients(ctx, t)
 	return nil
-}
-
-// checkRedirect refuses to send clients to a cluster that can't take them.
-func (l *Executor) checkRedirect(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
-	name := c.Spec.RedirectTo
-	if name == "" {
-		return nil
-	}
-	to, err := l.Store.GetCluster(ctx, l.Namespace, name)
-	why := ""
-	switch {
-	case errors.Is(err, kube.ErrNotFound):
-		why = "there is no such cluster in namespace " + l.Namespace
-	case err != nil:
-		return fmt.Errorf("read cluster %s/%s, which clients of %s are to be sent to: %w", l.Namespace, name, c.Name, err)
-	case name == c.Name:
-		why = "it is the cluster itself"
-	case to.Spec.Engine != c.Spec.Engine:
-		why = "it is of " + to.Spec.Engine
-	case to.Spec.Direct():
-		why = "it leads clients straight to its primary, and its agent would change its own service alone: kubectl dbop " +
-			"configure " + name + " --routing proxied"
-	case to.Spec.RedirectTo != "":
-		why = "its own clients are sent to " + to.Spec.RedirectTo
-	default:
-		return nil
-	}
-	return &ops.Error{Kind: ops.Refused, Check: "redirect", Message: fmt.Sprintf("clients of %s can't be sent to %s: %s",
-		c.Name, name, why), Hint: "kubectl dbop cancel " + c.Name + " takes that back"}
 }
 
 // leadTime bounds that a service which was just made leads to the primary.

@@ -22,6 +22,9 @@ import (
 func (l *Executor) Rehearse(ctx context.Context, s ops.State, step ops.Step) error {
 	switch step.Action {
 	case ops.ActionServices:
+		if err := l.rehearseRedirect(ctx, s); err != nil {
+			return err
+		}
 		return l.rehearseFounding(ctx, s)
 	case ops.ActionGrow:
 		return l.rehearseGrowth(ctx, s, step)
