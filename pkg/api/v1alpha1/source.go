@@ -42,3 +42,6 @@ func (c *DatabaseCluster) Predecessor() string {
 	}
 	return c.Spec.Source.Cluster
 }
+
+// Managed reports whether the cluster, as its record says, is under a custom resource.
+func (c *DatabaseCluster) Managed() bool { return c.Annotations[AnnotationCustom] != "" }

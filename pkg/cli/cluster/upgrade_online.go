@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
@@ -115,6 +116,13 @@ func (u *onlineUpgrade) run(ctx context.Context, former *clients.Target) error {
 			return &ops.Error{Kind: ops.Failed, Check: "online", Message: fmt.Sprintf("stage %q of %s has ended, and is still "+
 				"to be done", stage, former.Cluster.Name), Hint: "kubectl dbop status " + former.Cluster.Name}
 		}
+		if stage == online.Adopt {
+			if p, known, err = u.adopt(ctx, former, p); err != nil {
+				return err
+			}
+			last = stage
+			continue
+		}
 		in, err := u.intent(ctx, p, stage)
 		if err != nil {
 			return err
@@ -127,6 +135,25 @@ func (u *onlineUpgrade) run(ctx context.Context, former *clients.Target) error {
 		p, known = p.After(stage)
 		last = stage
 	}
+}
+
+// adopt puts the second cluster under a custom resource, as the first one is: else nobody would mend it. A plan does as
+// if it were so.
+func (u *onlineUpgrade) adopt(ctx context.Context, former *clients.Target, p online.Pair) (_ online.Pair, known bool,
+	err error) {
+	f := u.change.Factory
+	f.Note("%s: %s", former.Cluster.Name, heading(online.Adopt, former.Cluster.Name, u.into))
+	if u.change.Planning() || u.change.DryRun != command.DryRunNone {
+		p.Next.Cluster = p.Next.Cluster.DeepCopy()
+		metav1.SetMetaDataAnnotation(&p.Next.Cluster.ObjectMeta, v1alpha1.AnnotationCustom, u.into)
+		return p, true, nil
+	}
+	t := *former
+	t.Cluster = p.Next.Cluster
+	if err := f.Clients.Adopt(ctx, &t); err != nil && ops.KindOf(err) != ops.Unchanged {
+		return p, false, err
+	}
+	return p, false, nil
 }
 
 // observe observes both clusters.
@@ -157,6 +184,10 @@ func (u *onlineUpgrade) done(p online.Pair, last online.Stage) {
 		f.Note("%s: nothing is left to do", former)
 	}
 	if u.back {
+		if p.Next.Cluster != nil && p.Next.Cluster.Managed() {
+			f.Note("next: kubectl delete dbc %s", u.into)
+			return
+		}
 		f.Note("next: %s delete %s --purge", command.DisplayName, u.into)
 		return
 	}
@@ -172,6 +203,8 @@ func heading(stage online.Stage, former, next string) string {
 		return "it must write its log so that " + next + " can follow"
 	case online.Create:
 		return next + " is made, copies the data and follows"
+	case online.Adopt:
+		return next + " gets a custom resource too"
 	case online.CutOver:
 		return next + " takes over: nobody can write for a moment"
 	case online.Redirect:

@@ -27,7 +27,7 @@ func (u *onlineUpgrade) intent(ctx context.Context, p online.Pair, stage online.
 		verb = v1alpha1.VerbFollow
 	case online.Stop:
 		verb = v1alpha1.VerbStop
-	case online.Prepare, online.Create, online.Redirect, online.Return, online.Done:
+	case online.Prepare, online.Create, online.Adopt, online.Redirect, online.Return, online.Done:
 	}
 	_, in, err := u.change.Begin(ctx, verb, []string{of})
 	if err != nil {
@@ -63,7 +63,7 @@ func (u *onlineUpgrade) intent(ctx context.Context, p online.Pair, stage online.
 		}
 	case online.Finish:
 		in.Request.Operation.Finish, in.Verbed = true, "keeps nothing for "+former
-	case online.Create, online.Done:
+	case online.Create, online.Adopt, online.Done:
 	}
 	return in, nil
 }

@@ -17,6 +17,8 @@ const (
 	Prepare Stage = "prepare"
 	// Create makes the next cluster, which copies the former one and follows it.
 	Create Stage = "create"
+	// Adopt puts the next cluster under a custom resource, as the former one is.
+	Adopt Stage = "adopt"
 	// CutOver has the next cluster take writes, and prepares the way back.
 	CutOver Stage = "cut over"
 	// Redirect sends the clients of the former cluster to the next one.
@@ -76,6 +78,8 @@ func Forward(p Pair) (Stage, error) {
 		return Create, nil
 	case former.Spec.RedirectTo == next.Name && p.Former.Kube.SentTo == next.Name:
 		return p.open()
+	case p.Next.View.Source != nil && p.unmanaged():
+		return Adopt, nil
 	case p.Next.View.Source != nil:
 		return CutOver, nil
 	case !p.takes():
@@ -98,9 +102,14 @@ func (p Pair) After(done Stage) (Pair, bool) {
 	return p, true
 }
 
+// unmanaged says whether an operator has the former cluster and not the next one. While nobody can write, that waits.
+func (p Pair) unmanaged() bool { return p.Former.Cluster.Managed() && !p.Next.Cluster.Managed() }
+
 // open says whether the way back is open yet.
 func (p Pair) open() (Stage, error) {
 	switch {
+	case p.unmanaged():
+		return Adopt, nil
 	case p.Former.Cluster.Spec.Stopped || p.Former.View.Source != nil && p.Former.View.Source.Following:
 		return Done, nil
 	case !p.leads(p.Former):

@@ -47,7 +47,12 @@ func older(p *Pair)      { p.Next.Cluster.Spec.Version = "1.0.0" }
 func stopped(p *Pair)    { p.Former.Cluster.Spec.Stopped = true }
 func follows(p *Pair)    { p.Former.View.Source = &engine.Source{Following: true} }
 func copies(p *Pair)     { p.Former.View.Source = &engine.Source{} }
+func managed(p *Pair)    { manage(p.Former.Cluster) }
+func adopted(p *Pair)    { manage(p.Next.Cluster) }
 func asked(p *Pair)      { p.Former.Cluster.Spec.RedirectTo = "next" }
+func manage(c *v1alpha1.DatabaseCluster) {
+	c.Annotations = map[string]string{v1alpha1.AnnotationCustom: "uid-" + c.Name}
+}
 func sent(p *Pair) {
 	asked(p)
 	p.Former.Kube.SentTo = "next"
@@ -132,16 +137,21 @@ func TestNext(t *testing.T) {
 				p.Next.View.Members[i].Reachable = false
 			}
 		}), Done, "does not answer"},
-		"the clients moved":           {Forward, pair(over, closed, sent), Follow, ""},
-		"the way back is half made":   {Forward, pair(over, closed, sent, copies), Follow, ""},
-		"the way back is open":        {Forward, pair(over, sent, follows), Done, ""},
-		"the way back was given up":   {Forward, pair(over, sent, stopped), Done, ""},
-		"the former can't be asked":   {Forward, pair(over, sent, lost), Done, "does not answer"},
-		"another cluster is there":    {Forward, pair(unrelated), Done, "is no copy of db"},
-		"of another version":          {Forward, pair(older), Done, "for version 1.0.0, not 2.0.0"},
-		"its clients are elsewhere":   {Forward, pair(unmade, sent), Done, "sent to next already"},
-		"clients are led straight":    {Forward, pair(unmade, direct), Done, "--routing proxied"},
-		"an engine that needs it not": {Forward, pair(plain), Done, "no second cluster"},
+		"the clients moved":                             {Forward, pair(over, closed, sent), Follow, ""},
+		"the way back is half made":                     {Forward, pair(over, closed, sent, copies), Follow, ""},
+		"the way back is open":                          {Forward, pair(over, sent, follows), Done, ""},
+		"the way back was given up":                     {Forward, pair(over, sent, stopped), Done, ""},
+		"an operator has the former":                    {Forward, pair(managed), Adopt, ""},
+		"an operator has both":                          {Forward, pair(managed, adopted), CutOver, ""},
+		"an operator has the copy":                      {Forward, pair(adopted), CutOver, ""},
+		"nobody can write":                              {Forward, pair(managed, over, closed), Redirect, ""},
+		"an operator has the former, and clients moved": {Forward, pair(managed, over, closed, sent), Adopt, ""},
+		"the former can't be asked":                     {Forward, pair(over, sent, lost), Done, "does not answer"},
+		"another cluster is there":                      {Forward, pair(unrelated), Done, "is no copy of db"},
+		"of another version":                            {Forward, pair(older), Done, "for version 1.0.0, not 2.0.0"},
+		"its clients are elsewhere":                     {Forward, pair(unmade, sent), Done, "sent to next already"},
+		"clients are led straight":                      {Forward, pair(unmade, direct), Done, "--routing proxied"},
+		"an engine that needs it not":                   {Forward, pair(plain), Done, "no second cluster"},
 
 		"back: it follows":            {Back, pair(over, sent, follows), CutBack, ""},
 		"back: it took over again":    {Back, pair(over, sent), Return, ""},
