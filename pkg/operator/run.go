@@ -121,6 +121,7 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
+	own.Behalf.Record = store.NewConfigMaps(own).GetCluster
 	gauges := newGauges()
 	if err := gauges.register(metrics.Registry); err != nil {
 		return err

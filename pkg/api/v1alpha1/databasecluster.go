@@ -121,6 +121,11 @@ type DatabaseClusterSpec struct {
 	// +kubebuilder:validation:Pattern=`^([a-z]([-a-z0-9]*[a-z0-9])?)?$`
 	// +kubebuilder:validation:MaxLength=40
 	RedirectTo string `json:"redirectTo,omitempty"`
+	// Successor names a cluster of the namespace that may begin as the copy of this one (spec.source.cluster) by a custom
+	// resource: it gets the authority and the passwords of this one.
+	// +kubebuilder:validation:Pattern=`^([a-z]([-a-z0-9]*[a-z0-9])?)?$`
+	// +kubebuilder:validation:MaxLength=40
+	Successor string `json:"successor,omitempty"`
 	// Stopped keeps the volumes and nothing else running.
 	Stopped bool `json:"stopped,omitempty"`
 	// Paused keeps every driver from acting on this cluster.

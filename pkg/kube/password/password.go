@@ -240,7 +240,7 @@ func ForLogin(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseClu
 	if err := c.API.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: name}, s); err != nil {
 		return Set{}, err
 	}
-	if err := c.Behalf.CheckSecret(s, cluster); err != nil {
+	if err := c.Behalf.CheckSecret(ctx, s, cluster); err != nil {
 		return Set{}, err
 	}
 	return FromSecret(s)

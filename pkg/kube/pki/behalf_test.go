@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -80,6 +81,73 @@ func TestIssuersThatAnOperatorAsks(t *testing.T) {
 		}
 		if asked := requested(t, api) != nil; asked != errors.Is(test.want, kube.ErrIssuing) {
 			t.Errorf("%+v, %+v: asked %v", test.issuer, test.behalf, asked)
+		}
+	}
+}
+
+// TestSecretsOfTheFormerCluster: a custom resource gets the authority and the passwords of another cluster if that one
+// names it, and not by asking for them.
+func TestSecretsOfTheFormerCluster(t *testing.T) {
+	named := func(successor, id string) func(context.Context, string, string) (*v1alpha1.DatabaseCluster, error) {
+		return func(_ context.Context, namespace, name string) (*v1alpha1.DatabaseCluster, error) {
+			if namespace != "shop" || name != "former" {
+				t.Errorf("the record of %s/%s is read", namespace, name)
+			}
+			out := kubetest.Cluster()
+			out.Name, out.Spec.Successor, out.Status.ID = name, successor, id
+			return out, nil
+		}
+	}
+	missing := func(context.Context, string, string) (*v1alpha1.DatabaseCluster, error) { return nil, kube.ErrNotFound }
+	broken := errors.New("no answer")
+	for _, test := range []struct {
+		name   string
+		behalf kube.Behalf
+		want   error
+	}{
+		{"for a person", kube.Behalf{}, nil},
+		{"nobody can be asked", kube.Behalf{Limited: true}, kube.ErrNotOffered},
+		{"it names nobody", kube.Behalf{Limited: true, Record: named("", "f1")}, kube.ErrNotOffered},
+		{"it names another one", kube.Behalf{Limited: true, Record: named("other", "f1")}, kube.ErrNotOffered},
+		{"it names this one", kube.Behalf{Limited: true, Record: named("db", "f1")}, nil},
+		{"an earlier one left them", kube.Behalf{Limited: true, Record: named("db", "f2")}, kube.ErrNotOffered},
+		{"it is gone", kube.Behalf{Limited: true, Record: missing}, kube.ErrNotOffered},
+		{"its record can't be read", kube.Behalf{Limited: true, Record: func(context.Context, string,
+			string) (*v1alpha1.DatabaseCluster, error) {
+			return nil, broken
+		}}, broken},
+	} {
+		ca, err := NewAuthority("former", time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret := func(name string) *corev1.Secret {
+			return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name,
+				Labels:      map[string]string{v1alpha1.LabelCluster: "former"},
+				Annotations: map[string]string{kube.AnnotationClusterID: "f1"}}, Data: map[string][]byte{
+				"username": []byte("root"), "password": []byte("hidden"), "tls.crt": ca.Certificate, "tls.key": ca.Key}}
+		}
+		c, api := kubetest.New(t, interceptor.Funcs{}, secret("former-ca"), secret("former-root"))
+		c.Behalf = test.behalf
+		cluster := kubetest.Cluster()
+		cluster.Spec.Source = &v1alpha1.Source{Cluster: "former"}
+		if _, err := password.Ensure(t.Context(), c, cluster, "root", nil); !errors.Is(err, test.want) {
+			t.Errorf("%s: password: %v", test.name, err)
+		} else if err == nil && string(kubetest.Secret(t, api, "db-root").Data["password"]) != "hidden" {
+			t.Errorf("%s: it has another password", test.name)
+		}
+		err = EnsureCertificates(t.Context(), c, cluster)
+		if !errors.Is(err, test.want) {
+			t.Errorf("%s: authority: %v", test.name, err)
+		}
+		if errors.Is(err, kube.ErrNotOffered) && !strings.Contains(err.Error(),
+			`kubectl patch dbc former -n shop --type=merge -p '{"spec":{"successor":"db"}}'`) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		// What is not there yet is no other's, either.
+		if err := c.Behalf.CheckSuccession(t.Context(), cluster); !errors.Is(err, test.want) && test.behalf.Record != nil &&
+			test.name != "an earlier one left them" {
+			t.Errorf("%s: what is to come: %v", test.name, err)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func givenAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1.Datab
 		s); err != nil {
 		return KeyPair{}, err
 	}
-	if err := c.Behalf.CheckSecret(s, cluster); err != nil {
+	if err := c.Behalf.CheckSecret(ctx, s, cluster); err != nil {
 		return KeyPair{}, fmt.Errorf("%w: %w", kube.ErrAuthority, err)
 	}
 	p := KeyPair{Certificate: s.Data[corev1.TLSCertKey], Key: s.Data[corev1.TLSPrivateKeyKey]}

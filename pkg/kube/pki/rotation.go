@@ -185,7 +185,7 @@ func predecessorAuthority(ctx context.Context, c *kube.Client, cluster *v1alpha1
 	if err := c.API.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.CASecret(of)}, s); err != nil {
 		return KeyPair{}, err
 	}
-	if err := c.Behalf.CheckSecret(s, cluster); err != nil {
+	if err := c.Behalf.CheckSecret(ctx, s, cluster); err != nil {
 		return KeyPair{}, fmt.Errorf("%w: %w", kube.ErrAuthority, err)
 	}
 	if len(s.Data[nextCertificateKey]) > 0 {

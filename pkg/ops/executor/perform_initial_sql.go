@@ -45,7 +45,7 @@ func (l *Executor) readSQL(ctx context.Context, c *v1alpha1.DatabaseCluster) (st
 	case err != nil:
 		return "", fmt.Errorf("read the initial SQL of cluster %s/%s: %w", l.Namespace, c.Name, err)
 	}
-	if err := l.Client.Behalf.CheckSecret(s, c); err != nil {
+	if err := l.Client.Behalf.CheckSecret(ctx, s, c); err != nil {
 		return "", err
 	}
 	var text strings.Builder

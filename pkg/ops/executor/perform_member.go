@@ -23,6 +23,9 @@ import (
 // start creates certificate, volume and workload of the members, side by
 // side: initial members must meet each other, and joiners were told of each other.
 func (l *Executor) start(ctx context.Context, t task) error {
+	if err := l.maySource(ctx, t.State); err != nil {
+		return err
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, m := range t.Members {
 		g.Go(func() error {

@@ -35,6 +35,9 @@ func (l *Executor) Rehearse(ctx context.Context, s ops.State, step ops.Step) err
 	case ops.ActionRecoverData:
 		return l.rehearseBackup(ctx, s, 0)
 	case ops.ActionStart:
+		if err := l.maySource(ctx, s); err != nil {
+			return err
+		}
 		return l.findClass(ctx, s, step.Members)
 	case ops.ActionLoad:
 		if err := l.findClass(ctx, s, step.Members); err != nil {

@@ -195,7 +195,7 @@ func older(a, b string) bool {
 func SyncSettings(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster, agents bool) bool {
 	before := c.Spec.DeepCopy()
 	correct(want, c)
-	c.Spec.Registry, c.Spec.AntiAffinity = want.Registry, want.AntiAffinity
+	c.Spec.Registry, c.Spec.AntiAffinity, c.Spec.Successor = want.Registry, want.AntiAffinity, want.Successor
 	if !agents || ops.Unformed(c) {
 		c.Spec.HelperImage = want.HelperImage
 	}

@@ -137,9 +137,9 @@ func TestSyncSettings(t *testing.T) {
 		t.Error("nothing differs")
 	}
 	spec.Paused, spec.Members, spec.Backup.Repository = true, 5, "pvc:backups"
-	spec.TLS.Issuer = &v1alpha1.Issuer{Name: "corporate"}
+	spec.TLS.Issuer, spec.Successor = &v1alpha1.Issuer{Name: "corporate"}, "next"
 	if !SyncSettings(spec, c, false) || !c.Spec.Paused || c.Spec.Backup.Repository != "pvc:backups" ||
-		*c.Spec.TLS.Issuer != *spec.TLS.Issuer {
+		*c.Spec.TLS.Issuer != *spec.TLS.Issuer || c.Spec.Successor != "next" {
 		t.Errorf("not inherited: %+v", c.Spec)
 	}
 	if c.Spec.Members != 3 {

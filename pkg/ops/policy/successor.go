@@ -11,8 +11,9 @@ func Successor(of *v1alpha1.DatabaseCluster, name string) *v1alpha1.DatabaseClus
 	out := &v1alpha1.DatabaseCluster{}
 	out.Name, out.Namespace = name, of.Namespace
 	out.Spec = *of.Spec.DeepCopy()
-	out.Spec.Image, out.Spec.RestoreFrom, out.Spec.InitialSQL, out.Spec.RedirectTo = "", nil, nil, ""
+	out.Spec.Image, out.Spec.RestoreFrom, out.Spec.RedirectTo, out.Spec.Successor = "", nil, "", ""
 	out.Spec.Stopped, out.Spec.Paused, out.Spec.Waive, out.Spec.DeletionPolicy = false, false, nil, ""
+	out.Spec.InitialSQL = nil // what it made comes along with the data
 	out.Spec.Source = &v1alpha1.Source{Cluster: of.Name}
 	return out
 }

@@ -14,8 +14,8 @@ func TestSuccessor(t *testing.T) {
 	of := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Engine: "postgres", Version: "17.12", Members: 3,
 		Image: "own", Config: map[string]string{"wal_level": "logical"}, Paused: true, Waive: []string{"size"},
 		Storage:     v1alpha1.Storage{Size: resource.MustParse("5Gi")},
-		RestoreFrom: &v1alpha1.RestoreSource{Backup: "b"}, InitialSQL: &v1alpha1.InitialSQL{Secret: "s"},
-		DeletionPolicy: v1alpha1.DeletionPurge}}
+		RestoreFrom: &v1alpha1.RestoreSource{Backup: "b"}, DeletionPolicy: v1alpha1.DeletionPurge, Successor: "next",
+		InitialSQL: &v1alpha1.InitialSQL{Secret: "sql"}}}
 	of.Name, of.Namespace, of.Status.ID = "my-db", "shop", "id"
 	got := Successor(of, "next")
 	want := v1alpha1.DatabaseClusterSpec{Engine: "postgres", Version: "17.12", Members: 3,

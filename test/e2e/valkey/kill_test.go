@@ -132,6 +132,7 @@ func TestMoveInOperatorKilled(t *testing.T) {
 	kubectl(m.Scene, "apply", "--server-side", "--force-conflicts", "-f", filepath.Join(m.Site.Root, "deploy", "crd"))
 	kubectl(m.Scene, "wait", "--for=condition=Established", "crd/databaseclusters.dbop.dev", "--timeout=60s")
 	steps := torture.Plan(m, m.creation()...)
+	kubectl(m.Scene, "label", "secret", "outside", "dbop.dev/use=databasecluster")
 	apply(m.Scene, fmt.Sprintf(wantedMover, m.to.Version, m.to.Image, m.members))
 	results.Add(m.operate("create from a primary", torture.FailPoints(steps), func() error {
 		return m.condition("Ready")
