@@ -66,6 +66,7 @@ func measures() []measure {
 		{"postgres", "postgres", withTroubles(postgres)},
 		{"valkey", "valkey", withTroubles(valkey)},
 		{"sentinel-valkey", "valkey", measureSentinel},
+		{"online-postgres", "postgres", measureOnline},
 		{"proxy-postgres", "postgres", throughProxy(postgresClients)},
 		{"proxy-valkey", "valkey", throughProxy(valkeyClients)},
 		{"backup-postgres", "postgres", measureBaseBackup},
