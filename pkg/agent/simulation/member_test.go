@@ -185,7 +185,7 @@ func (m *member) observe() {
 	o := protocol.Server{
 		System: m.disk.system, Volume: m.disk.volume, Role: s.role, Generation: s.generation, Floor: m.disk.floor,
 		Position: m.position(), Flushed: s.flushed, Set: s.set.Version, SetAt: uint64(s.setAt), Unfit: m.disk.unfit,
-		Settings: s.settings, Unread: m.disk.unread,
+		Settings: s.settings, Unread: m.disk.unread, Following: s.following,
 	}
 	if s.upstream != nil {
 		o.Upstream = s.upstream.id

@@ -62,6 +62,10 @@ func changes() []change {
 			"max(d.Timeline, d.Published.Timeline, highest(d.Reports)) + 1", "highest(d.Reports) + 1"},
 		{"a fast stop does not wait for the target", "primary.go",
 			"n.received[d.Intent.Target].Position.Compare(n.server.Position) < 0", "false"},
+		{"the next primary forgets what it follows", "node.go", "n.doc.Generation, n.doc.Settings, n.doc.Source",
+			"n.doc.Generation, n.doc.Settings, nil"},
+		{"a primary goes on when it is to follow", "entry_back.go", "n.doc.Source != nil && n.doc.Source.Kept", "false"},
+		{"a primary follows on", "entry_source.go", "case s.Following && n.doc.Source == nil:", "case false:"},
 		{"votes stay even", "votes.go", "case voters%2 == 0 || voters > target:", "case voters > target:"},
 	}
 }

@@ -66,13 +66,15 @@ func (m *member) perform(job protocol.Job) {
 		m.server = server{
 			role: protocol.Primary, generation: job.Generation, set: job.Set, standbys: map[*member]confirmed{},
 			flushed: m.clock(),
-			acked:   len(m.disk.rows),
+			acked:   len(m.disk.rows), following: job.Source != nil,
 		}
 		m.disk.unread = false
 		m.server.settings = job.Settings.Version
 		m.add(job.Timeline)
 		m.server.setAt = len(m.disk.rows)
 		w.promoted(m)
+	case protocol.Detach:
+		s.following = false
 	case protocol.Reload:
 		s.settings = job.Settings.Version
 	case protocol.Load:
@@ -148,6 +150,9 @@ func (m *member) write() {
 	if m.server.role != protocol.Primary || m.hung() > 0 {
 		return
 	}
+	if !m.server.draining && !m.server.following {
+		m.world.mayWrite(m)
+	}
 	if !m.server.draining && !m.world.lastMinutes() {
 		for range 1 + m.world.rng.IntN(3) {
 			m.add(m.timeline())
@@ -178,7 +183,9 @@ func (m *member) confirm() {
 		if have < s.set.Need && m.world.mistake != setIgnored {
 			return
 		}
-		m.world.acknowledge(m, s.acked)
+		if !s.following { // else no client waits for it
+			m.world.acknowledge(m, s.acked)
+		}
 		s.acked++
 	}
 }
@@ -208,6 +215,8 @@ type server struct {
 	standbys map[*member]confirmed
 	// orphaned is a server whose first process is dead.
 	orphaned bool
+	// following is a primary that takes rows of a source, and none of clients.
+	following bool
 }
 
 type confirmed struct {

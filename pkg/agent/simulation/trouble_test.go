@@ -20,7 +20,7 @@ func (w *world) trouble() {
 	if p := w.primary(); p != nil && w.chance(0.4) {
 		m = p
 	}
-	switch w.rng.IntN(17) {
+	switch w.rng.IntN(18) {
 	case 0:
 		w.logf("%s is killed with its server", m.id)
 		m.restart(w.between(100*time.Millisecond, 20*time.Second))
@@ -87,6 +87,8 @@ func (w *world) trouble() {
 	case 16:
 		w.person(&protocol.StartHold{ID: "hold", Hold: protocol.Hold{For: w.between(time.Second, 20*time.Second),
 			By: "test"}})
+	case 17:
+		w.move()
 	}
 }
 

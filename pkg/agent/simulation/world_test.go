@@ -84,7 +84,10 @@ type world struct {
 	founder *protocol.Found
 	// agreed are all entries that were ever applied, by index.
 	agreed []protocol.Entry
-	rows   uint64
+	// document is what they make, follows of each generation whether its primary began to follow a source.
+	document protocol.Document
+	follows  map[protocol.Generation]bool
+	rows     uint64
 	// durable is the last row that may never be lost; acks count all of them.
 	durable   ack
 	acks      int
@@ -104,6 +107,7 @@ func newWorld(seed uint64, o options) *world {
 	w := &world{
 		options: o, rng: rand.New(rand.NewPCG(seed, 1)),
 		reported: map[protocol.MemberID]protocol.Generation{}, timelines: map[uint64]bool{},
+		follows: map[protocol.Generation]bool{},
 	}
 	settings := protocol.Settings{
 		Timing: protocol.DefaultTiming(), Durability: o.durability, MaxLag: 200, Acknowledge: 1,
@@ -204,6 +208,7 @@ func (w *world) heal() {
 		clear(row)
 	}
 	w.logf("all faults end")
+	w.after(10*time.Second, w.thereAndBack)
 }
 
 // settled checks what must hold some time after the last fault.
@@ -235,6 +240,7 @@ func (w *world) apply(m *member, index int, e protocol.Entry) {
 	switch known := w.agreed[index-1]; {
 	case known == nil:
 		w.agreed[index-1] = e
+		w.followed(index, e)
 		if r, ok := e.(*protocol.Release); ok {
 			w.release(r)
 		}
