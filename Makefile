@@ -99,6 +99,7 @@ FAULTS := (Story|Restarts|Volumes|Damaged|Crashes|DiskFull|MemoryFull|CopiedAgai
 .PHONY: torture
 torture: failpoint stores cluster-up ## Every kill between two steps, and the long simulation; ENGINE=NAME, AREA=REGEXP
 	$(if $(filter postgres,$(ENGINE)),hack/postgres.sh && DBOP_TORTURE=all go test -v -timeout 24h ./test/agent -skip Valkey)
+	$(if $(filter postgres,$(ENGINE)),DBOP_TORTURE=all hack/agents.sh 17 18)
 	$(if $(filter valkey,$(ENGINE)),hack/valkey.sh && libraries=$$(hack/libraries.sh) && DBOP_CLIENT_LIBRARIES=$$libraries DBOP_TORTURE=all go test -v -timeout 24h ./test/agent -run 'Valkey|Sentinel|Libraries')
 	$(if $(filter valkey,$(ENGINE)),for server in redis-7 redis-8 valkey-9; do go test -v -timeout 4h ./test/agent -all -server $$server -run '$(FAULTS)'; done)
 	$(if $(AREA),,go test -timeout 30m ./pkg/repository/...)

@@ -30,6 +30,8 @@ tree() {
 	sed -n 's/^ *"root": "\(.*\)",*$/\1/p' "$release"
 }
 
+others='TestConvert|TestTargets|TestCheckData|TestIncremental'
+[ "${DBOP_TORTURE:-}" != all ] || others="$others|TestMoveBackMajor"
 code=0
 former=$(tree 15) # and those of the versions that were tried: their data is converted
 for major in "$@"; do
@@ -42,7 +44,7 @@ for major in "$@"; do
 		"$work/agent.test" -test.v -test.parallel 3 -test.timeout 30m -test.run '^(TestStory|TestRequests)$/^(strict|preferred)-' \
 		-seed "$major" || code=1
 	within "$usr" "$root/test/agent" env DBOP_AGENT="$work/dbop-agent" DBOP_FORMER="$former" \
-		"$work/agent.test" -test.v -test.timeout 10m -test.run '^(TestConvert|TestTargets|TestCheckData|TestIncremental)' || code=1
+		"$work/agent.test" -test.v -test.timeout 30m -test.run "^($others)" || code=1
 	former="$former ${usr%/usr}"
 done
 exit $code
