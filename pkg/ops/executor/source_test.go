@@ -54,12 +54,12 @@ func TestSourceOfACustomResource(t *testing.T) {
 			}
 			l := liveOf(b)
 			own := *l.Client
-			own.Behalf = kube.Behalf{Limited: !c.person, Record: func(_ context.Context, _, of string) (*v1alpha1.DatabaseCluster,
-				error) {
-				record := &v1alpha1.DatabaseCluster{ObjectMeta: metav1.ObjectMeta{Name: of}}
-				record.Spec.Successor = c.successor
-				return record, nil
-			}}
+			record := func(_ context.Context, _, of string) (*v1alpha1.DatabaseCluster, error) {
+				out := &v1alpha1.DatabaseCluster{ObjectMeta: metav1.ObjectMeta{Name: of}}
+				out.Spec.Successor = c.successor
+				return out, nil
+			}
+			own.Behalf = kube.Behalf{Limited: !c.person, Record: record}
 			l.Client = &own
 			s := ops.State{Cluster: cluster}
 			before := len(b.Server.Writes)

@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -90,7 +91,7 @@ func TestUpgradeOnlineOperator(t *testing.T) {
 	s.ok(harness.Until(s.ctx, time.Minute, "the copy to take over", func(context.Context) error {
 		if found := s.kubectl("get", "configmaps", "-l", "dbop.dev/kind=operation,dbop.dev/cluster=db-v18", "-o",
 			"yaml"); !strings.Contains(found, `"verb":"cutover"`) {
-			return fmt.Errorf("no operation does")
+			return errors.New("no operation does")
 		}
 		return nil
 	}))

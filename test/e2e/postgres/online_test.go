@@ -65,8 +65,8 @@ func (s *scene) acknowledged() []written {
 	return out
 }
 
-// pausedWithin bounds how long nobody may write. Five seconds are promised; the processors here are shared with all that
-// the test runs.
+// pausedWithin bounds how long nobody may write. Five seconds are promised; the processors here are shared with all
+// that the test runs.
 const pausedWithin = 15 * time.Second
 
 // moved waits until the application writes to a major version, says for how long nobody could write, and compares.
