@@ -239,9 +239,14 @@ func (s *site) primary() *member {
 // wait polls until something holds, and says how long that took.
 func (s *site) wait(what string, holds func() bool) time.Duration {
 	s.t.Helper()
+	return s.waitWithin(90*time.Second, what, holds)
+}
+
+func (s *site) waitWithin(most time.Duration, what string, holds func() bool) time.Duration {
+	s.t.Helper()
 	began := time.Now()
 	for !holds() {
-		if time.Since(began) > 90*time.Second {
+		if time.Since(began) > most {
 			s.t.Fatalf("waited in vain: %s\n%s", what, s.describe())
 		}
 		time.Sleep(20 * time.Millisecond)

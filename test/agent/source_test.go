@@ -15,11 +15,14 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
+// copyTime bounds a copy of all data while clients write, on a machine that does much else.
+const copyTime = 4 * time.Minute
+
 // followed waits until the primary follows the source, all members copy it, and nothing is behind much.
 func (s *site) followed(what string) *member {
 	s.t.Helper()
 	var p *member
-	took := s.wait(what, func() bool {
+	took := s.waitWithin(copyTime, what, func() bool {
 		if p = s.primary(); p == nil {
 			return false
 		}
