@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
 // inFlight is the stage, one of some, whose operation is in flight: what it is for may be done, and its record not.
@@ -30,8 +31,10 @@ func (p Pair) inFlightAtFormer() Stage {
 		return Stop
 	case v1alpha1.VerbConfigure:
 		switch to := redirection(o); {
-		case to == nil:
+		case p.preparing() != nil:
 			return Prepare
+		case to == nil:
+			return Done
 		case *to == "":
 			return Return
 		case *to == p.Name:
@@ -40,6 +43,25 @@ func (p Pair) inFlightAtFormer() Stage {
 	default:
 	}
 	return Done
+}
+
+// preparing is what a change in flight makes of the former cluster, if that has it followed; else nil.
+func (p Pair) preparing() *v1alpha1.SettingsChange {
+	o, f := p.Former.Operation, engine.Followed(nil)
+	if o != nil {
+		f, _ = p.Engine.(engine.Followed)
+	}
+	if f == nil || o.Spec.Verb != v1alpha1.VerbConfigure || o.Spec.Change == nil {
+		return nil
+	}
+	bare := *p.Former.Cluster.Spec.DeepCopy()
+	bare.Config = nil
+	for name := range f.FollowedSettings(bare) {
+		if _, given := o.Spec.Change.Set[name]; given {
+			return o.Spec.Change
+		}
+	}
+	return nil
 }
 
 func (p Pair) inFlightAtNext() Stage {

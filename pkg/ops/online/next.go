@@ -62,7 +62,7 @@ func Forward(p Pair) (Stage, error) {
 	case next == nil && former.Spec.RedirectTo != "":
 		return Done, refuse(fmt.Sprintf("the clients of %s are sent to %s already", former.Name, former.Spec.RedirectTo),
 			"kubectl dbop status "+former.Spec.RedirectTo)
-	case next == nil && len(followed.FollowedSettings(former.Spec)) > 0:
+	case next == nil && (p.preparing() != nil || len(followed.FollowedSettings(former.Spec)) > 0):
 		return Prepare, nil
 	case next == nil:
 		return Create, nil
@@ -209,11 +209,15 @@ func notKnown(name string) error {
 		"kubectl dbop status "+name)
 }
 
-// Settings are the options that Prepare gives the former cluster.
+// Settings are what Prepare changes of the former cluster. One that is in flight is asked for again as it is: the
+// record of the cluster has its options already.
 func Settings(p Pair) *v1alpha1.SettingsChange {
 	f, ok := p.Engine.(engine.Followed)
 	if !ok {
 		return nil
+	}
+	if change := p.preparing(); change != nil {
+		return change.DeepCopy()
 	}
 	return &v1alpha1.SettingsChange{Set: f.FollowedSettings(p.Former.Cluster.Spec)}
 }

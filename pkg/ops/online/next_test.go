@@ -2,6 +2,7 @@ package online
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -86,6 +87,28 @@ func to(name string) func(*v1alpha1.OperationSpec) {
 	return func(o *v1alpha1.OperationSpec) { o.Change = &v1alpha1.SettingsChange{RedirectTo: &name} }
 }
 
+// logs gives the option by which a cluster can be followed, and another one.
+func logs(o *v1alpha1.OperationSpec) {
+	o.Change = &v1alpha1.SettingsChange{Set: map[string]string{"log": "all", "size": "1"}}
+}
+
+// TestSettings: what is in flight is asked for as it is, though the cluster wants it already.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		pair Pair
+		want map[string]string
+	}{
+		"nothing was asked for": {pair(unmade, unprepared), map[string]string{"log": "all"}},
+		"it is in flight": {pair(unmade, doing(atFormer, v1alpha1.VerbConfigure, logs)), map[string]string{"log": "all",
+			"size": "1"}},
+	} {
+		if got := Settings(c.pair).Set; !maps.Equal(got, c.want) {
+			t.Errorf("%s: it is to be %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 // TestInFlight: an operation that was cut off after its effect is ended first.
 func TestInFlight(t *testing.T) {
 	t.Parallel()
@@ -100,7 +123,9 @@ func TestInFlight(t *testing.T) {
 		"it took over":            {Forward, pair(over, closed, doing(atNext, v1alpha1.VerbCutover, nil)), CutOver},
 		"it formed":               {Forward, pair(doing(atNext, v1alpha1.VerbCreate, nil)), Create},
 		"the way back opens":      {Forward, pair(over, sent, follows, doing(atFormer, v1alpha1.VerbFollow, nil)), Follow},
-		"an option is given":      {Forward, pair(doing(atFormer, v1alpha1.VerbConfigure, nil)), Prepare},
+		"an option is given":      {Forward, pair(doing(atFormer, v1alpha1.VerbConfigure, logs)), Prepare},
+		"it is, and nothing made": {Forward, pair(unmade, doing(atFormer, v1alpha1.VerbConfigure, logs)), Prepare},
+		"another option is given": {Forward, pair(doing(atFormer, v1alpha1.VerbConfigure, nil)), CutOver},
 		"an operation of others":  {Forward, pair(doing(atFormer, v1alpha1.VerbBackup, nil)), CutOver},
 		"of another direction":    {Forward, pair(over, sent, doing(atFormer, v1alpha1.VerbCutover, nil)), Follow},
 		"sent to another one":     {Forward, pair(doing(atFormer, v1alpha1.VerbConfigure, to("other"))), CutOver},
