@@ -11,8 +11,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
 )
 
-// TestRunOnce: SQL that the server does not accept leaves nothing, also where it tries to commit a part; what it accepts
-// belongs to the role of the user, and is carried out once.
+// TestRunOnce: SQL that the server does not accept leaves nothing, also where it tries to commit a part. What it
+// accepts belongs to the role of the user, and is carried out once.
 func TestRunOnce(t *testing.T) {
 	t.Parallel()
 	m, ctx := alone(t), t.Context()

@@ -62,7 +62,8 @@ func TestInitialSQL(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", test.name, err, test.want)
 		}
-		if refused, ok := errors.AsType[*ops.Error](err); ok && refused.Hint != "correct the secret, then: kubectl dbop resume db" {
+		hint := "correct the secret, then: kubectl dbop resume db"
+		if refused, ok := errors.AsType[*ops.Error](err); ok && refused.Hint != hint {
 			t.Errorf("%s: the hint is %q", test.name, refused.Hint)
 		}
 	}
