@@ -141,7 +141,7 @@ func TestRefusals(t *testing.T) {
 	if got := s.must(tables...).Stdout; got != "orders|seller_owner\n" {
 		t.Errorf("there is %q", got)
 	}
-	if r := s.must(begin...); !strings.Contains(r.Stderr, "unchanged") {
+	if r := s.must(begin...); !strings.Contains(r.Stdout, "unchanged") {
 		t.Errorf("a repeat does something:\n%s", r)
 	}
 	s.healthy(1)
