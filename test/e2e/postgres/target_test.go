@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -32,6 +33,9 @@ spec:
 // TestTarget restores to a restore point and to a transaction, in a new cluster and by an operator, and in place to
 // right before a place in the log. A restore point that nobody made ends in no cluster.
 func TestTarget(t *testing.T) {
+	if !torture.Full() {
+		t.Skip("make torture ENGINE=postgres runs it; TestTargets restores to each kind of place as plain processes")
+	}
 	s := newScene(t, "target")
 	if !s.site.HasObjectStore() {
 		t.Skip("no image of an object store: run make stores cluster-up, or set DBOP_STORE_IMAGE")
