@@ -49,8 +49,25 @@ summary() {
 		printf '%-12s %8s  %s\n' "$name" "$seconds" "$([ "$code" = 0 ] && echo passed || echo "FAILED ($code)")"
 	done <"$logs/phases"
 	printf '%-12s %8s\n' total "$((SECONDS - began))"
-	grep -hE '^ *--- FAIL:' "$logs"/*.log || true
 	unfinished
+	reasons
+}
+
+# reasons is what each failed test said last: of a long output, some keep the end alone. Of each of the last four
+# entries of its log, three lines are shown.
+reasons() {
+	awk '/^=== (RUN|CONT|NAME|PAUSE) / { test = $3; next }
+		/^ *--- (PASS|FAIL|SKIP): / { test = $3; if ($2 == "FAIL:") { order[++failed] = test; took[test] = $4 }; next }
+		/^(ok|FAIL)[ \t]/ {
+			for (i = 1; i <= failed; i++) {
+				name = order[i]
+				print "--- FAIL: " name " " took[name]
+				for (k = n[name] - 3; k <= n[name]; k++) if ((name, k) in said) print said[name, k]
+			}
+			delete said; delete n; failed = 0; test = ""; next
+		}
+		/^ *[a-z_0-9]+\.go:[0-9]+: |^panic: / { said[test, ++n[test]] = substr($0, 1, 300); lines = 1; next }
+		n[test] && lines++ < 3 { said[test, n[test]] = said[test, n[test]] "\n" substr($0, 1, 300) }' "$logs"/*.log
 }
 
 # unfinished names the tests that were still running when the time was over.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/user"
@@ -14,13 +13,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/test/port"
 )
 
 // options are those of one cluster.
@@ -149,26 +148,10 @@ func (s *site) unmount() {
 	}
 }
 
-// given are the ports of all sites: another site could take one of a member that is down.
-var given sync.Map
-
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
-	for attempt := 0; len(ports) < n; attempt++ {
-		// Not one of those that the kernel gives to who connects: a client could take it before the server does.
-		port := 10000 + rand.IntN(20000)
-		if _, taken := given.LoadOrStore(port, true); taken {
-			continue
-		}
-		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
-		if err != nil && attempt > 1000 {
-			t.Fatal(err)
-		}
-		if err != nil {
-			continue
-		}
-		_ = l.Close()
-		ports = append(ports, port)
+	for range n {
+		ports = append(ports, port.Free(t))
 	}
 	return ports
 }

@@ -8,7 +8,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/test/port"
 )
 
 // StartLocalStore runs the store of StartObjectStore as a process of this machine, on its loopback, with its data in
@@ -18,14 +21,12 @@ func StartLocalStore(ctx context.Context, dir string) (*ObjectStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	number, release, err := port.Take()
 	if err != nil {
-		return nil, fmt.Errorf("find a free port: %w", err)
+		return nil, err
 	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		return nil, fmt.Errorf("find a free port: %w", err)
-	}
+	context.AfterFunc(ctx, release)
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(number))
 	at := func(name string) string { return filepath.Join(dir, name) }
 	err = errors.Join(os.MkdirAll(at("data"), 0o700), os.MkdirAll(at("versions"), 0o700),
 		os.WriteFile(at("ca.pem"), cert, 0o600), os.WriteFile(at("key.pem"), key, 0o600))

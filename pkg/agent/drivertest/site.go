@@ -44,20 +44,6 @@ func (s *Site) member(id protocol.MemberID) *Member {
 	return s.members[id]
 }
 
-// FreePort is a port that nobody listens on.
-func FreePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
 // Directory is the volume of the member, Sockets where its sockets are.
 func (m *Member) Directory() string { return filepath.Join(m.site.dir, string(m.ID)) }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/drivertest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/test/port"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -48,7 +49,7 @@ func (s *site) open(id protocol.MemberID) *place {
 	m := s.Member(id)
 	c := Config{
 		ID: id, Directory: m.Directory(), Sockets: m.Sockets(), Bin: programs(s.t), Listen: "127.0.0.1",
-		Port: drivertest.FreePort(s.t), Log: s.t.Output(), Now: m.Now, Report: m.Report, Dial: m.Dial, Serves: m.Serves,
+		Port: port.Free(s.t), Log: s.t.Output(), Now: m.Now, Report: m.Report, Dial: m.Dial, Serves: m.Serves,
 	}
 	c.Others = func() []int { return drivertest.RunningIn(c.pgdata()) }
 	server, err := Open(c)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/drivertest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+	"github.com/dbop-dev/kubectl-dbop/test/port"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -51,7 +52,7 @@ func (s *site) open(id protocol.MemberID) *place {
 	m := s.Member(id)
 	c := Config{
 		ID: id, Directory: m.Directory(), Sockets: m.Sockets(), Program: program(s.t), Listen: "127.0.0.1",
-		Port: drivertest.FreePort(s.t), Log: s.t.Output(), Now: m.Now, Report: m.Report, Dial: m.Dial, Serves: m.Serves,
+		Port: port.Free(s.t), Log: s.t.Output(), Now: m.Now, Report: m.Report, Dial: m.Dial, Serves: m.Serves,
 		Told: func(protocol.MemberID) protocol.Position { return protocol.Position{} }, // acknowledgements tell enough
 	}
 	c.Others = func() []int { return drivertest.RunningIn(c.Directory) }

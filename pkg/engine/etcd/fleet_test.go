@@ -5,14 +5,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +21,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/addresses"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/client"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/pod"
+	"github.com/dbop-dev/kubectl-dbop/test/port"
 )
 
 // Series of etcd that the tests run real members of.
@@ -101,7 +100,7 @@ func newFleet(t *testing.T, name string, size int, changes ...func(*fleet)) *fle
 		member := v1alpha1.MemberName(name, n)
 		hosts = append(hosts, addresses.Host(f.cluster, member))
 		f.members[member] = &process{
-			peer: freePort(t), client: freePort(t), metrics: freePort(t), data: filepath.Join(f.dir, member),
+			peer: port.Free(t), client: port.Free(t), metrics: port.Free(t), data: filepath.Join(f.dir, member),
 		}
 	}
 	hosts = append(hosts, v1alpha1.ClientHost(f.cluster.Name, f.cluster.Namespace))
@@ -298,39 +297,4 @@ func (f *fleet) whenReady(what string, do func() error) {
 		}
 		return err
 	})
-}
-
-// freePort picks a port outside the range from which the system takes those of
-// outgoing connections: one of them could have it before the member does. A lock
-// keeps it from other tests, of other processes too, until the test ends.
-func freePort(t *testing.T) int {
-	t.Helper()
-	for {
-		port := 10_000 + rand.IntN(20_000)
-		if !reserve(t, filepath.Join(os.TempDir(), fmt.Sprintf("dbop-port-%d.lock", port))) {
-			continue
-		}
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err != nil {
-			continue
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return port
-	}
-}
-
-func reserve(t *testing.T, path string) bool {
-	t.Helper()
-	lock, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = lock.Close()
-		return false
-	}
-	t.Cleanup(func() { _ = lock.Close() })
-	return true
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -134,10 +133,10 @@ func TestOperatorOutlivesServer(t *testing.T) {
 	s.create("my-db", "3.6", "1")
 	s.must("operator", "adopt", "my-db")
 	c := s.custom()
-	op := s.operating()
-	s.ok(untilSaid(s.ctx, op, "Starting workers"))
+	op := s.deployed()
+	s.ok(untilSaid(s.ctx, op.current(), "Starting workers"))
 	s.ok(c.patch("my-db", func(spec *v1alpha1.DatabaseClusterSpec) { spec.Members = 3 }))
-	s.ok(untilSaid(s.ctx, op, `"step":"register-member/`))
+	s.ok(untilSaid(s.ctx, op.current(), `"step":"register-member/`))
 	s.ok(machine.Cluster(s.ctx, "component", "restart", "kube-apiserver", "--away", "1s"))
 	back := time.Now()
 	s.ok(harness.Until(s.ctx, foundBackWithin, "Kubernetes to find back", s.foundBack))
@@ -179,8 +178,7 @@ func TestOperatorOutlivesServer(t *testing.T) {
 	s.ok(c.patch("my-db", func(spec *v1alpha1.DatabaseClusterSpec) { spec.Members = 1 }))
 	c.ready("my-db", 1)
 	t.Logf("an edit came true %s after the kind was back", time.Since(back).Round(100*time.Millisecond))
-	s.ok(op.Signal(os.Interrupt))
-	if r, err := op.Wait(); err != nil || r.Code != 0 {
-		t.Errorf("told to stop: %v\n%s", err, r)
+	if r := op.stop(); r.Code != 0 {
+		t.Errorf("told to stop after %d restarts:\n%s", op.restarts, r)
 	}
 }

@@ -13,8 +13,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/test/port"
 )
 
 // Program finds a server that "make stores" built, or skips the test.
@@ -72,15 +75,10 @@ func Start(t testing.TB, address string, env []string, name string, args ...stri
 	}
 }
 
-// FreeAddress is one of the loopback interface that nobody listens on.
+// FreeAddress is one of the loopback interface that nobody has until the test ends.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port.Free(t)))
 }
 
 // Certificate makes one for the loopback interface. It is its own authority.
