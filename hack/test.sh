@@ -34,6 +34,9 @@ beside() {
 	return $code
 }
 
+# engines are the folders of end-to-end tests; what those share has none.
+engines() { ls test/e2e/*/*_test.go | cut -d/ -f3 | sort -u; }
+
 summary() {
 	local name seconds code
 	echo
@@ -44,11 +47,11 @@ summary() {
 	slowest
 	echo
 	echo "Where the time went:"
-	printf '%-12s %8s  %s\n' PHASE SECONDS RESULT
+	printf '%-16s %8s  %s\n' PHASE SECONDS RESULT
 	while read -r name seconds code; do
-		printf '%-12s %8s  %s\n' "$name" "$seconds" "$([ "$code" = 0 ] && echo passed || echo "FAILED ($code)")"
+		printf '%-16s %8s  %s\n' "$name" "$seconds" "$([ "$code" = 0 ] && echo passed || echo "FAILED ($code)")"
 	done <"$logs/phases"
-	printf '%-12s %8s\n' total "$((SECONDS - began))"
+	printf '%-16s %8s\n' total "$((SECONDS - began))"
 	unfinished
 	reasons
 }
@@ -122,7 +125,9 @@ if phase build make build failpoint "$root/bin/cluster"; then
 		beside $unit $issuer || failures=1
 		phase lint make lint &
 		lint=$!
-		phase e2e env -u DBOP_BIN hack/e2e.sh || failures=1
+		for engine in $(engines); do
+			phase "e2e-$engine" env -u DBOP_BIN ENGINE="$engine" hack/e2e.sh || failures=1
+		done
 		# These ask a real API server, and skip where none is named, as in unit.
 		phase kube env DBOP_E2E_KUBECONFIG="${DBOP_E2E_KUBECONFIG:-/var/lib/dbop-cluster/kubeconfig}" \
 			go test -count=1 -v -run TestRealCluster ./pkg/kube || failures=1

@@ -38,7 +38,7 @@ func TestArchive(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- collector.Run(ctx) }()
-	first := s.primary()
+	first := s.awaitPrimary()
 	backup := s.facts(first, "base")
 	for range 2 {
 		time.Sleep(4 * time.Second)
@@ -98,12 +98,12 @@ func TestForward(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- collector.Run(ctx) }()
 	s.wait("all to stream", s.whole)
-	first := s.primary()
+	first := s.awaitPrimary()
 	backup := s.facts(s.members[slices.IndexFunc(s.members, func(m *member) bool { return m != first })], "base")
 	ask("CREATE TABLE IF NOT EXISTS kept AS SELECT generate_series(1, 1000) AS n")
 	// The log ends together with a file, of which standbys don't know yet that it is complete.
 	ask("SELECT pg_switch_wal()")
-	p := s.primary()
+	p := s.awaitPrimary()
 	p.kill()
 	s.wait("another primary", func() bool { n := s.primary(); return n != nil && n != p })
 	ask("INSERT INTO kept VALUES (2000)")
@@ -262,7 +262,7 @@ func TestArchiveStop(t *testing.T) {
 		files, err := s.primary().client.LogFiles(t.Context())
 		return err == nil && len(files.Names) > 2
 	})
-	for _, m := range append([]*member{s.primary()}, s.members...) {
+	for _, m := range append([]*member{s.awaitPrimary()}, s.members...) {
 		began := time.Now()
 		m.stop()
 		took := time.Since(began)

@@ -19,7 +19,7 @@ import (
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	s := begin(t, options{durability: protocol.Strict, members: 3}, 1)
-	p := s.primary()
+	p := s.awaitPrimary()
 	for name, from := range map[string]*member{"replica": s.replicas(p)[0], "primary": p} {
 		var held map[int]bool
 		s.wait("the rows of the "+name, func() bool {

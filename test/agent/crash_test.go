@@ -37,7 +37,7 @@ func TestDamagedValkey(t *testing.T) {
 	t.Parallel()
 	s := begin(t, options{durability: protocol.Strict, members: 3, engine: valkey{}}, *seedFlag)
 	s.make(trouble{"the data of the primary is damaged", func(s *story) {
-		p := s.primary()
+		p := s.awaitPrimary()
 		p.damage()
 		p.strike(p.first, syscall.SIGKILL)
 		s.leaving(p)
@@ -54,7 +54,7 @@ func TestCrashesValkey(t *testing.T) {
 	t.Parallel()
 	s := begin(t, options{durability: protocol.Strict, members: 3, engine: valkey{}}, *seedFlag)
 	s.make(trouble{"the server of the primary crashes again and again", func(s *story) {
-		p := s.primary()
+		p := s.awaitPrimary()
 		for crashes := 1; ; crashes++ {
 			g := p.status().Generation
 			p.strike(p.first, syscall.SIGKILL)

@@ -24,7 +24,7 @@ func TestHoldEndsValkey(t *testing.T) { holdEnds(t, valkey{}) }
 func holdEnds(t *testing.T, e engine) {
 	t.Parallel()
 	s := begin(t, options{durability: protocol.Strict, members: 3, engine: e}, 1)
-	p := s.primary()
+	p := s.awaitPrimary()
 	others := s.replicas(p)
 	said := func(what string) bool {
 		return slices.ContainsFunc(others, func(m *member) bool {

@@ -119,7 +119,7 @@ func TestClientLibraries(t *testing.T) {
 				}
 			}
 			all("it writes")
-			p := s.primary()
+			p := s.awaitPrimary()
 			if err := s.ask(p, func(ctx context.Context, c *api.Client) error {
 				return c.Switchover(ctx, api.Switchover{Target: s.replicas(p)[0].id})
 			}); err != nil {
@@ -127,7 +127,7 @@ func TestClientLibraries(t *testing.T) {
 			}
 			all("a switchover")
 			s.wait("all stream", s.whole)
-			p = s.primary()
+			p = s.awaitPrimary()
 			p.strike(p.first, syscall.SIGKILL)
 			replicated := maps.Clone(safe)
 			all("the server of the primary is killed")
@@ -135,7 +135,7 @@ func TestClientLibraries(t *testing.T) {
 			s.wait("all stream", s.whole)
 			ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 			defer stop()
-			session, err := valkey{}.dialPort(ctx, s.primary(), s.primary().port)
+			session, err := valkey{}.dialPort(ctx, s.awaitPrimary(), s.awaitPrimary().port)
 			if err != nil {
 				t.Fatal(err)
 			}

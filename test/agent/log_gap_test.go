@@ -30,7 +30,7 @@ func TestLogGapValkey(t *testing.T) {
 	writing, rest := context.WithCancel(t.Context())
 	var writer sync.WaitGroup
 	writer.Go(func() { st.write(writing, s) })
-	p := s.primary()
+	p := s.awaitPrimary()
 	before := s.facts(s.other(p), "before")
 	time.Sleep(3 * time.Second)
 	moment := time.Now()

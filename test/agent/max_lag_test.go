@@ -30,7 +30,7 @@ func TestMaxLagValkey(t *testing.T) {
 const much = 200
 
 func (s *story) lag() {
-	p := s.primary()
+	p := s.awaitPrimary()
 	frozen := s.replicas(p)
 	for _, m := range frozen {
 		m.strike(m.first, syscall.SIGSTOP)

@@ -69,7 +69,7 @@ func TestMemoryFullValkey(t *testing.T) {
 		}
 	}
 	s.make(trouble{"the memory is used up", func(s *story) {
-		p := s.primary()
+		p := s.awaitPrimary()
 		holds()
 		time.Sleep(2 * s.lease())
 		if now := s.primary(); now != p || !s.full(p) {
@@ -77,14 +77,14 @@ func TestMemoryFullValkey(t *testing.T) {
 		}
 	}})
 	s.make(trouble{"a replica crashes, and copies all data", func(s *story) {
-		m := s.replicas(s.primary())[0]
+		m := s.replicas(s.awaitPrimary())[0]
 		m.kill()
 		m.start()
 		s.wait("whole again", s.whole)
 		holds()
 	}})
 	s.make(trouble{"the primary is lost", func(s *story) {
-		p := s.primary()
+		p := s.awaitPrimary()
 		p.kill()
 		s.wait("another primary than "+string(p.id), func() bool { now := s.primary(); return now != nil && now != p })
 		s.t.Logf("  another primary after %s", time.Since(s.clients.began)-s.since)
@@ -94,7 +94,7 @@ func TestMemoryFullValkey(t *testing.T) {
 	}})
 	s.make(trouble{"there is room", func(s *story) {
 		for k := range keys {
-			if _, err := s.command(s.primary(), "DEL", "filler-"+strconv.Itoa(k)); err != nil {
+			if _, err := s.command(s.awaitPrimary(), "DEL", "filler-"+strconv.Itoa(k)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -185,12 +185,12 @@ func TestValkeyMoment(t *testing.T) {
 		time.Sleep(4 * time.Second)
 		moments = append(moments, began.Add(time.Duration(rand.Int64N(int64(time.Since(began))))))
 	}
-	p := s.primary()
+	p := s.awaitPrimary()
 	backups := []string{"replica", "primary", "later"}
 	facts := []contract.SnapshotFacts{s.facts(s.other(p), backups[0]), s.facts(p, backups[1])}
 	phase()
 	for i := range 2 {
-		p = s.primary()
+		p = s.awaitPrimary()
 		if i == 0 {
 			p.kill()
 		} else {

@@ -40,7 +40,7 @@ func (s *site) agree(source *stockPostgres, database string, queries ...string) 
 
 func (s *site) same(database, query string, want [][]string) {
 	s.t.Helper()
-	got, err := s.primary().askIn(database, query)
+	got, err := s.awaitPrimary().askIn(database, query)
 	if err != nil {
 		s.t.Errorf("%s: %v", query, err)
 	} else if !slices.EqualFunc(got, want, slices.Equal) {
@@ -92,7 +92,7 @@ func TestMoveIn(t *testing.T) {
 	}
 	writers.end()
 	s.sold(source, writers)
-	c, err := s.primary().dialIn(t.Context(), "seller", "shop")
+	c, err := s.awaitPrimary().dialIn(t.Context(), "seller", "shop")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,11 +107,11 @@ func TestMoveIn(t *testing.T) {
 	if again := s.cutOver(api.Cutover{}); again.Gap != 0 {
 		t.Errorf("a second request answers %+v", again)
 	}
-	if ok, err := s.primary().client.TestLogin(t.Context(), user.Name, user.Password); err != nil || !ok {
+	if ok, err := s.awaitPrimary().client.TestLogin(t.Context(), user.Name, user.Password); err != nil || !ok {
 		t.Errorf("the user may not log in after the cut over: %v", err)
 	}
 	s.wait("all stream", s.whole)
-	p = s.primary()
+	p = s.awaitPrimary()
 	p.kill()
 	s.wait("another primary", func() bool { n := s.primary(); return n != nil && n != p })
 	p.start()
@@ -122,7 +122,7 @@ func TestMoveIn(t *testing.T) {
 func (s *site) sold(source *stockPostgres, w *sold) {
 	s.t.Helper()
 	source.ask("postgres", "ALTER DATABASE shop ALLOW_CONNECTIONS true; ALTER DATABASE empty ALLOW_CONNECTIONS true")
-	held, err := s.primary().askIn("shop", "SELECT id FROM orders")
+	held, err := s.awaitPrimary().askIn("shop", "SELECT id FROM orders")
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -66,10 +66,10 @@ func TestProxy(t *testing.T) {
 		s.reads(m)
 	}
 	for range 2 {
-		target := s.replicas(s.primary())[0]
+		target := s.replicas(s.awaitPrimary())[0]
 		arrive := s.arrive()
 		s.make(trouble{"a switchover", func(s *story) {
-			if err := s.ask(s.primary(), func(ctx context.Context, c *api.Client) error {
+			if err := s.ask(s.awaitPrimary(), func(ctx context.Context, c *api.Client) error {
 				return c.Switchover(ctx, api.Switchover{Target: target.id})
 			}); err != nil {
 				s.t.Fatal(err)
@@ -79,13 +79,13 @@ func TestProxy(t *testing.T) {
 		arrive.end(t, "a switchover")
 	}
 	s.make(trouble{"the server of the primary is killed", func(s *story) {
-		p := s.primary()
+		p := s.awaitPrimary()
 		g := p.status().Generation
 		p.strike(p.first, syscall.SIGKILL)
 		s.ended(g)
 	}})
 	s.make(trouble{"the primary is cut off and its guard hangs", func(s *story) {
-		p := s.primary()
+		p := s.awaitPrimary()
 		_ = p.guard.Process.Signal(syscall.SIGSTOP)
 		s.wait("its agent waits for the guard", func() bool { return p.status() == nil })
 		time.Sleep(s.lease()) // it may lead the group, and still does

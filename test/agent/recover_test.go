@@ -15,7 +15,7 @@ import (
 func TestRecover(t *testing.T) {
 	t.Parallel()
 	s := begin(t, options{durability: protocol.Preferred, members: 3}, 1)
-	p := s.primary()
+	p := s.awaitPrimary()
 	others := s.replicas(p)
 	survivor, lost := others[0], []*member{p, others[1]}
 	request := api.Recover{Token: "next", Dead: []protocol.MemberID{p.id, others[1].id}}

@@ -15,7 +15,7 @@ import (
 func TestReinit(t *testing.T) {
 	t.Parallel()
 	s := begin(t, options{durability: protocol.Strict, members: 3}, 1)
-	p := s.primary()
+	p := s.awaitPrimary()
 	others := s.replicas(p)
 	damaged := others[0]
 	reinit := func(id protocol.MemberID) func(context.Context, *api.Client) error {
@@ -46,7 +46,7 @@ func TestReinit(t *testing.T) {
 func TestRewindInterrupted(t *testing.T) {
 	t.Parallel()
 	s := begin(t, options{durability: protocol.Strict, members: 3}, 1)
-	broken := s.replicas(s.primary())[0]
+	broken := s.replicas(s.awaitPrimary())[0]
 	before := broken.status().Server.Volume
 	broken.kill()
 	data := filepath.Join(broken.directory, "data")

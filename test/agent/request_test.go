@@ -16,7 +16,7 @@ import (
 // refuses holds that a request is refused for a reason.
 func (s *story) refuses(why string, do func(context.Context, *api.Client) error) {
 	s.t.Helper()
-	err := s.ask(s.primary(), do)
+	err := s.ask(s.awaitPrimary(), do)
 	var refused api.Refused
 	if !errors.As(err, &refused) || !strings.Contains(refused.Why, why) {
 		s.t.Errorf("it is not refused because %q: %v", why, err)
@@ -27,7 +27,7 @@ func (s *story) refuses(why string, do func(context.Context, *api.Client) error)
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	s := begin(t, options{durability: protocol.Preferred, members: 3}, 1)
-	p := s.primary()
+	p := s.awaitPrimary()
 	others := s.replicas(p)
 	for _, m := range s.members {
 		if live, ready := m.probe("/live"), m.probe("/ready"); live+ready != "" {

@@ -68,7 +68,7 @@ func rest(t *testing.T, of engine) {
 	time.Sleep(3 * time.Second)
 	s.clients.check(t)
 	time.Sleep(3 * time.Second)
-	p := s.primary()
+	p := s.awaitPrimary()
 	type total struct {
 		memory    int64
 		processor time.Duration

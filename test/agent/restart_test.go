@@ -47,7 +47,7 @@ func (s *story) waitsFor(r restart) bool {
 // restart ends all members and brings them back.
 func (s *story) restart(r restart) {
 	s.t.Helper()
-	first := s.primary()
+	first := s.awaitPrimary()
 	all := append([]*member{first}, s.replicas(first)...)
 	var ending sync.WaitGroup
 	for _, m := range all {

@@ -69,7 +69,7 @@ func TestResyncValkey(t *testing.T) {
 	}
 	t.Parallel()
 	s := begin(t, options{durability: protocol.Strict, members: 3, engine: roomy{}}, *seedFlag)
-	p := s.primary()
+	p := s.awaitPrimary()
 	const script = "return redis.call('SET', KEYS[1], string.rep(KEYS[1], 100000))"
 	for n := range 500 {
 		s.wait("the database to grow", func() bool {

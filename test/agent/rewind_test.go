@@ -57,7 +57,7 @@ func TestRewindWithoutPrimary(t *testing.T) {
 	there := func(file string) bool { _, err := os.Stat(file); return err == nil }
 	// A primary that is killed needs a rewind where it wrote more than its replicas received.
 	for range 10 {
-		killed := s.primary()
+		killed := s.awaitPrimary()
 		killed.kill()
 		s.wait("another primary", func() bool { p := s.primary(); return p != nil && p != killed })
 		killed.start()
@@ -69,7 +69,7 @@ func TestRewindWithoutPrimary(t *testing.T) {
 	if !there(h.waits(s.site)) {
 		t.Fatal("no primary needed a rewind")
 	}
-	killed := s.primary()
+	killed := s.awaitPrimary()
 	killed.kill()
 	// The rewind fails before another primary ends it.
 	if err := os.WriteFile(h.ends(s.site), nil, 0o600); err != nil {

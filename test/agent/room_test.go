@@ -19,7 +19,7 @@ func (s *story) fill(mebibytes int) {
 	s.t.Helper()
 	ctx, stop := context.WithTimeout(s.t.Context(), time.Minute)
 	defer stop()
-	c, err := s.engine.dial(ctx, s.primary())
+	c, err := s.engine.dial(ctx, s.awaitPrimary())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestCopiedAgainValkey(t *testing.T) {
 	t.Parallel()
 	s := begin(t, options{durability: protocol.Strict, members: 3, engine: valkey{}}, 1)
 	s.make(trouble{"a replica misses much", func(s *story) {
-		m := s.replicas(s.primary())[0]
+		m := s.replicas(s.awaitPrimary())[0]
 		copies := func() int {
 			raw, err := os.ReadFile(filepath.Join(s.dir, "log-"+string(m.id)))
 			if err != nil {
@@ -115,7 +115,7 @@ func (f filler) empty() {
 
 // fillDisk has the primary write into a full volume. The group gives up its ballast, which makes room again at first.
 func (s *story) fillDisk() {
-	p := s.primary()
+	p := s.awaitPrimary()
 	f := filler{s, filepath.Join(p.directory, "filler")}
 	if s.options.durability == protocol.Strict {
 		s.wait("another primary", func() bool { f.fill(); now := s.primary(); return now != nil && now != p })
@@ -137,7 +137,7 @@ func (s *story) fillDisk() {
 
 // fillReplica has a replica receive what its volume has no room for. Clients write on meanwhile.
 func (s *story) fillReplica() {
-	p := s.primary()
+	p := s.awaitPrimary()
 	m := s.replicas(p)[0]
 	f := filler{s, filepath.Join(m.directory, "filler")}
 	s.wait(string(m.id)+" to be out of room", func() bool {

@@ -49,7 +49,7 @@ func (s *redisSession) says(t *testing.T, args ...string) string {
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	s := begin(t, options{durability: protocol.Strict, members: 3, engine: valkey{}, proxied: true}, 1)
-	before := s.primary()
+	before := s.awaitPrimary()
 	target := s.replicas(before)[0]
 	at := func(m *member) string { return "127.0.0.1 " + strconv.Itoa(m.port) }
 	var told []*redisSession

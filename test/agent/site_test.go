@@ -219,6 +219,16 @@ func (s *site) primary() *member {
 	return nil
 }
 
+// awaitPrimary returns who serves. Between two of them, or on a busy machine, it may be that nobody says so.
+func (s *site) awaitPrimary() (p *member) {
+	s.t.Helper()
+	s.wait("a primary", func() bool {
+		p = s.primary()
+		return p != nil
+	})
+	return p
+}
+
 // wait polls until something holds, and says how long that took.
 func (s *site) wait(what string, holds func() bool) time.Duration {
 	s.t.Helper()

@@ -56,7 +56,7 @@ func TestSourceLeft(t *testing.T) {
 	p.start()
 	s.followed("the source is followed again")
 	s.wait("all stream", s.whole)
-	if _, err := s.insertAt(s.primary()); err == nil {
+	if _, err := s.insertAt(s.awaitPrimary()); err == nil {
 		t.Error("the cluster takes writes, and nobody asked for it")
 	}
 	s.cutOver(api.Cutover{})

@@ -123,7 +123,7 @@ func TestSource(t *testing.T) {
 	if again.Gap != 0 {
 		t.Errorf("a second request answers %+v", again)
 	}
-	p = s.primary()
+	p = s.awaitPrimary()
 	if got, err := p.client.TestLogin(ctx, user.Name, user.Password); err != nil || !got {
 		t.Errorf("the user that was made may not log in after the cut over: %v", err)
 	}

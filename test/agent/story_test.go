@@ -39,7 +39,7 @@ func (s *story) make(tr trouble) {
 	s.t.Helper()
 	began := time.Now()
 	s.since = time.Since(s.clients.began)
-	s.t.Logf("%s, of %s", tr.name, s.primary().id)
+	s.t.Logf("%s, of %s", tr.name, s.awaitPrimary().id)
 	tr.do(s)
 	s.wait("whole after: "+tr.name, s.whole)
 	s.t.Logf("  whole after %s", time.Since(began).Truncate(10*time.Millisecond))

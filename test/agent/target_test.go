@@ -25,7 +25,7 @@ func TestTargets(t *testing.T) {
 	go func() { ended <- collector.Run(ctx) }()
 	ask := func(statement string) string {
 		t.Helper()
-		got, err := s.primary().ask("dbop", 10*time.Second, statement)
+		got, err := s.awaitPrimary().ask("dbop", 10*time.Second, statement)
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%s: %v, %v", statement, got, err)
 		}
@@ -34,7 +34,7 @@ func TestTargets(t *testing.T) {
 	ask("CREATE TABLE kept (n int); SELECT pg_create_restore_point('early')")
 	ask("INSERT INTO kept VALUES (1); SELECT pg_create_restore_point('twice')")
 	start := ask("SELECT pg_current_wal_lsn()")
-	backup := s.facts(s.primary(), "base")
+	backup := s.facts(s.awaitPrimary(), "base")
 	ask("INSERT INTO kept VALUES (2) RETURNING n")
 	ask("SELECT pg_create_restore_point('it''s $(HOME) %p')")
 	// The next record is that of the commit.

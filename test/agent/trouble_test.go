@@ -86,38 +86,38 @@ func (s *story) lease() time.Duration { return s.settings.Timing.Lease }
 func troubles() []trouble {
 	return []trouble{
 		{"the server of the primary is killed", func(s *story) {
-			p := s.primary()
+			p := s.awaitPrimary()
 			g := p.status().Generation
 			p.strike(p.first, syscall.SIGKILL)
 			s.ended(g)
 		}},
 		{"the agent of the primary is killed", func(s *story) {
-			p := s.primary()
+			p := s.awaitPrimary()
 			g := p.status().Generation
 			p.strike(p.agent, syscall.SIGKILL)
 			s.ended(g)
 		}},
 		{"the guard of the primary is killed", func(s *story) {
-			p := s.primary()
+			p := s.awaitPrimary()
 			_ = p.guard.Process.Kill()
 			s.leaving(p)
 			p.kill()
 			p.start()
 		}},
 		{"the primary crashes with all of its processes", func(s *story) {
-			p := s.primary()
+			p := s.awaitPrimary()
 			p.kill()
 			s.leaving(p)
 			p.start()
 		}},
 		{"the pod of the primary is deleted", func(s *story) {
-			p := s.primary()
+			p := s.awaitPrimary()
 			p.stop()
 			s.leaving(p)
 			p.start()
 		}},
 		{"every process of the primary freezes, and goes on", func(s *story) {
-			p := s.primary()
+			p := s.awaitPrimary()
 			p.signal(syscall.SIGSTOP)
 			s.leaving(p)
 			time.Sleep(time.Duration(s.random.IntN(2000)) * time.Millisecond)
@@ -125,13 +125,13 @@ func troubles() []trouble {
 			p.signal(syscall.SIGCONT)
 		}},
 		{"the agent of the primary freezes", func(s *story) {
-			p := s.primary()
+			p := s.awaitPrimary()
 			g := p.status().Generation
 			p.strike(p.agent, syscall.SIGSTOP)
 			s.ended(g)
 		}},
 		{"the server of the primary freezes", func(s *story) {
-			p := s.primary()
+			p := s.awaitPrimary()
 			_, _, server := p.processes()
 			g := p.status().Generation
 			for _, pid := range server {
@@ -140,13 +140,13 @@ func troubles() []trouble {
 			s.ended(g)
 		}},
 		{"the primary is cut off", func(s *story) {
-			p := s.primary()
+			p := s.awaitPrimary()
 			s.cut(true, p, s.replicas(p)...)
 			s.leaving(p)
 			s.mend()
 		}},
 		{"the primary is cut off in one direction", func(s *story) {
-			p := s.primary()
+			p := s.awaitPrimary()
 			out := s.random.IntN(2) == 0
 			for _, m := range s.replicas(p) {
 				if out {
@@ -168,7 +168,7 @@ func troubles() []trouble {
 			s.again()
 		}},
 		{"a switchover", func(s *story) {
-			p := s.primary()
+			p := s.awaitPrimary()
 			target := s.replicas(p)[0]
 			through := s.members[s.random.IntN(len(s.members))]
 			if err := s.ask(through, func(ctx context.Context, c *api.Client) error {
@@ -183,19 +183,19 @@ func troubles() []trouble {
 			s.again()
 		}},
 		{"a replica crashes", func(s *story) {
-			m := s.replicas(s.primary())[0]
+			m := s.replicas(s.awaitPrimary())[0]
 			m.kill()
 			s.again()
 			m.start()
 		}},
 		{"the pod of a replica is deleted", func(s *story) {
-			m := s.replicas(s.primary())[0]
+			m := s.replicas(s.awaitPrimary())[0]
 			m.stop()
 			s.again()
 			m.start()
 		}},
 		{"both replicas crash", func(s *story) {
-			p := s.primary()
+			p := s.awaitPrimary()
 			others := s.replicas(p)
 			for _, m := range others {
 				m.kill()

@@ -33,7 +33,7 @@ func (s *story) refused(m *member, why string) {
 func (s *story) replace(m *member) {
 	s.t.Helper()
 	next := s.spare[0]
-	p := s.primary()
+	p := s.awaitPrimary()
 	began := time.Now()
 	if err := s.ask(p, func(ctx context.Context, c *api.Client) error {
 		return c.AddMember(ctx, api.NewMember{ID: next.id})
@@ -72,7 +72,7 @@ func loseVolumes(t *testing.T, e engine) {
 	t.Parallel()
 	s := begin(t, options{durability: protocol.Strict, members: 3, engine: e}, 1)
 	time.Sleep(time.Second)
-	p := s.primary()
+	p := s.awaitPrimary()
 	p.kill()
 	if err := os.RemoveAll(p.directory); err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func loseVolumes(t *testing.T, e engine) {
 	}
 	s.replace(p)
 
-	old := s.replicas(s.primary())[0]
+	old := s.replicas(s.awaitPrimary())[0]
 	old.kill()
 	copyTree(t, old.directory, old.directory+".old")
 	old.start()
