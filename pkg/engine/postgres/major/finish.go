@@ -50,7 +50,7 @@ func (u Upgrade) finish(ctx context.Context, s private.Server) error {
 	if err := u.each(ctx, s, maintenance, present); err != nil {
 		return err
 	}
-	extensions := filepath.Join(u.Scratch, "update_extensions.sql")
+	extensions := filepath.Join(u.scripts(), "update_extensions.sql")
 	if _, err := os.Stat(extensions); err == nil {
 		args := append(u.connect(s, maintenance), "--file", extensions)
 		if err := u.do(s.Command(ctx, "psql", args...)); err != nil {

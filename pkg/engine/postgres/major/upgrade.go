@@ -2,15 +2,18 @@ package major
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/loaded"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres/private"
 )
 
@@ -28,6 +31,12 @@ type Upgrade struct {
 	User string
 	// Prepare, if set, changes a command before it runs.
 	Prepare func(*exec.Cmd)
+
+	// target is where the new data is made, work where pg_upgrade leaves its scripts: below Directory and Scratch, if
+	// they are not set.
+	target, work string
+	// settings of the former server come on top of those of a private one.
+	settings [][2]string
 }
 
 // Run converts the data. After an error the directory is worthless.
@@ -39,48 +48,73 @@ func (u Upgrade) Run(ctx context.Context) error {
 }
 
 func (u Upgrade) run(ctx context.Context) error {
-	former, later := u.former(), u.later()
+	if err := u.inOrder(ctx); err != nil {
+		return err
+	}
+	if err := u.transfer(ctx); err != nil {
+		return err
+	}
+	end, err := u.complete(ctx)
+	if err != nil {
+		return err
+	}
+	return u.replace(end)
+}
+
+// inOrder refuses data whose server did not stop in order.
+func (u Upgrade) inOrder(ctx context.Context) error {
+	former := u.former()
 	if err := u.do(former.Command(ctx, "postgres", "--version")); err != nil {
 		return fmt.Errorf("its programs do not run in this image: %w", err)
+	}
+	control, err := former.Control(ctx)
+	if err == nil {
+		_, err = control.End()
+	}
+	return err
+}
+
+// transfer makes the new data, up to its first start.
+func (u Upgrade) transfer(ctx context.Context) error {
+	former, later := u.former(), u.later()
+	if err := former.Run(ctx, func(ctx context.Context) error { return u.prepare(ctx, former) }); err != nil {
+		return err
 	}
 	control, err := former.Control(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := control.End(); err != nil {
-		return err
-	}
-	if err := former.Run(ctx, func(ctx context.Context) error { return u.prepare(ctx, former) }); err != nil {
-		return err
-	}
 	if err := u.do(later.Command(ctx, "initdb", u.initdb(control)...)); err != nil {
 		return err
 	}
-	if err := u.upgrade(ctx, former, later); err != nil {
-		return err
-	}
+	return u.upgrade(ctx, former, later)
+}
+
+// complete starts the new server once, does what follows a conversion, and says where the data ends then. A repeat goes
+// on.
+func (u Upgrade) complete(ctx context.Context) (protocol.Position, error) {
+	later := u.later()
 	if err := later.Run(ctx, func(ctx context.Context) error { return u.finish(ctx, later) }); err != nil {
-		return err
+		return protocol.Position{}, err
 	}
-	if control, err = later.Control(ctx); err != nil {
-		return err
+	control, err := later.Control(ctx)
+	if err != nil {
+		return protocol.Position{}, err
 	}
-	return u.replace(former, later, control)
+	return control.End()
 }
 
 // replace puts the new data into the place of the old.
-func (u Upgrade) replace(former, later private.Server, control private.Control) error {
+func (u Upgrade) replace(end protocol.Position) error {
 	record, _, err := loaded.Read(u.Directory)
 	if err != nil {
 		return err
 	}
-	if record.End, err = control.End(); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(former.Data); err != nil {
+	record.End = end
+	if err := os.RemoveAll(u.former().Data); err != nil {
 		return fmt.Errorf("remove the old data: %w", err)
 	}
-	if err := os.Rename(later.Data, former.Data); err != nil {
+	if err := os.Rename(u.later().Data, u.former().Data); err != nil {
 		return fmt.Errorf("put the new data into place: %w", err)
 	}
 	return loaded.Write(u.Directory, record)
@@ -89,14 +123,18 @@ func (u Upgrade) replace(former, later private.Server, control private.Control) 
 // former is the server of the old data, later that of the new.
 func (u Upgrade) former() private.Server {
 	return private.Server{Programs: u.Former.Path(), Libraries: u.Libraries, Data: filepath.Join(u.Directory, "pgdata"),
-		Sockets: u.Scratch, Open: true, Prepare: u.Prepare}
+		Sockets: u.Scratch, Open: true, Settings: u.settings, Prepare: u.Prepare}
 }
 
 func (u Upgrade) later() private.Server {
 	s := u.former()
-	s.Programs, s.Libraries, s.Data = u.Later.Path(), "", filepath.Join(u.Directory, "upgraded")
+	s.Programs, s.Libraries, s.Settings = u.Later.Path(), "", nil
+	s.Data = cmp.Or(u.target, filepath.Join(u.Directory, "upgraded"))
 	return s
 }
+
+// scripts is the directory where pg_upgrade leaves what is to be done after it.
+func (u Upgrade) scripts() string { return cmp.Or(u.work, u.Scratch) }
 
 // initdb are the arguments that make an empty database with the format of the old one. From version 16 on pg_upgrade
 // brings its order of text.
@@ -124,24 +162,37 @@ func (u Upgrade) upgrade(ctx context.Context, former, later private.Server) erro
 	if err != nil {
 		return err
 	}
-	var options strings.Builder
 	// pg_dump locks every table of a database at once, and the default is for 6400.
-	for _, one := range append(files, [2]string{"max_locks_per_transaction", "1024"}) {
-		fmt.Fprintf(&options, " -c %s=%s", one[0], one[1])
-	}
+	files = append(files, [2]string{"max_locks_per_transaction", "1024"})
 	s := later
 	s.Libraries = u.Libraries // for the old programs, which it runs
 	cmd := s.Command(ctx, "pg_upgrade", "--link", "--old-bindir", former.Programs, "--new-bindir", later.Programs,
 		"--old-datadir", former.Data, "--new-datadir", later.Data, "--username", u.User, "--socketdir", u.Scratch,
-		"--old-options", options.String(), "--new-options", options.String())
-	cmd.Dir = u.Scratch
+		"--old-options", options(slices.Concat(files, u.settings)), "--new-options", options(files))
+	cmd.Dir = u.scripts()
 	var words bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &words, &words
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("run pg_upgrade: %w: %s%s; change that in the database that was backed up, and take a backup of it",
-			err, verdict(words.String()), findings(later.Data))
+		return fmt.Errorf("run pg_upgrade: %w: %s%s; %s", err, verdict(words.String()), findings(later.Data), u.remedy())
 	}
 	return nil
+}
+
+// remedy is what helps where data can't be converted.
+func (u Upgrade) remedy() string {
+	if u.target != "" {
+		return "change that in the database"
+	}
+	return "change that in the database that was backed up, and take a backup of it"
+}
+
+// options are settings as arguments of a server.
+func options(settings [][2]string) string {
+	var out strings.Builder
+	for _, one := range settings {
+		fmt.Fprintf(&out, " -c %s=%s", one[0], one[1])
+	}
+	return out.String()
 }
 
 // last is how much of a program's words an error holds.

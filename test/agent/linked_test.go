@@ -1,0 +1,164 @@
+package agent
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres/major"
+)
+
+// slots counts the slots of replication.
+var slots = [2]string{"postgres", "SELECT count(*) FROM pg_replication_slots"} //nolint:gochecknoglobals // a constant
+
+// TestConvertLinked converts data on the volume of a member, and has it die at each command of PostgreSQL and after
+// pg_upgrade. Until the later version was started the volume becomes what it was; a repeat goes on in any case, and
+// nothing is lost.
+func TestConvertLinked(t *testing.T) {
+	s, all := former(t)
+	oldest, newest := all[0], all[len(all)-1]
+	was := s.member(t, "was", oldest)
+	want := was.ask(t, oldest, append([][2]string{{"postgres", everything},
+		{"postgres", `CREATE DATABASE "it's ""odd""" TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'sv'`},
+		{odd, "CREATE TABLE words AS SELECT md5(n::text) AS word FROM generate_series(1, 500) n"},
+		{"postgres", "SELECT pg_create_physical_replication_slot('follower', true)"}}, contents()...)...)[4:]
+	commands := 0
+	whole := was.copy(t, "whole")
+	if err := whole.link(t, oldest, newest, func(*exec.Cmd) { commands++ }); err != nil {
+		t.Fatal(err)
+	}
+	whole.holds(t, newest, want, "0")
+	if _, err := os.Stat(filepath.Dir(whole.directory) + ".former"); err == nil {
+		t.Error("the old data is left")
+	}
+	if err := whole.link(t, oldest, newest, nil); err != nil {
+		t.Errorf("it is asked for again: %v", err)
+	}
+	if back, err := whole.linked(t, oldest, newest, nil).Revert(); back || err != nil {
+		t.Errorf("what the later version wrote to is taken back: %t, %v", back, err)
+	}
+	t.Logf("it takes %d commands", commands)
+	for n := range commands + 1 {
+		if !*allFlag && n != 0 && n != commands-3 {
+			continue
+		}
+		d, count := was.copy(t, "killed"), 0
+		err := d.link(t, oldest, newest, func(c *exec.Cmd) {
+			count++
+			switch {
+			case n == 0 && filepath.Base(c.Path) == "pg_upgrade": // it ends well, and nobody learns of it
+				c.Args = append([]string{"sh", "-c", `"$@" && exit 9`, "sh", c.Path}, c.Args[1:]...)
+				c.Path = "/bin/sh"
+			case n == count:
+				c.Path = "/bin/false"
+			}
+		})
+		if err == nil {
+			t.Fatalf("it did not die at command %d", n)
+		}
+		back, err := d.linked(t, oldest, newest, nil).Revert()
+		if err != nil {
+			t.Fatalf("died at command %d: %v", n, err)
+		}
+		t.Logf("died at command %d of %d, taken back: %t", n, commands, back)
+		if back {
+			d.holds(t, oldest, want, "1")
+		} else if n == 0 || n < 4 {
+			t.Errorf("died at command %d: it can't be taken back", n)
+		}
+		if err := d.link(t, oldest, newest, nil); err != nil {
+			t.Fatalf("died at command %d: %v", n, err)
+		}
+		d.holds(t, newest, want, "0")
+		if err := os.RemoveAll(filepath.Dir(filepath.Dir(d.directory))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestConvertLinkedRefused: what the later version lacks is named, and the volume becomes what it was.
+func TestConvertLinkedRefused(t *testing.T) {
+	s, all := former(t)
+	oldest, newest := all[0], all[len(all)-1]
+	d := s.member(t, "refused", oldest)
+	d.ask(t, oldest, [2]string{"postgres", "CREATE TABLE odd (n int, a aclitem)"},
+		[2]string{"postgres", "INSERT INTO odd VALUES (7)"})
+	err := d.link(t, oldest, newest, nil)
+	if err == nil || !strings.Contains(err.Error(), "public.odd.a") {
+		t.Fatalf("it does not name the column: %v", err)
+	}
+	if back, err := d.linked(t, oldest, newest, nil).Revert(); !back || err != nil {
+		t.Fatalf("it is taken back: %t, %v", back, err)
+	}
+	if got := d.ask(t, oldest, [2]string{"postgres", "SELECT n FROM odd"}); got[0] != "7" {
+		t.Errorf("the old data holds %v", got)
+	}
+	d.ask(t, oldest, [2]string{"postgres", "ALTER TABLE odd DROP a"})
+	if err := d.link(t, oldest, newest, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.ask(t, newest, [2]string{"postgres", "SELECT n FROM odd"}); got[0] != "7" {
+		t.Errorf("the new data holds %v", got)
+	}
+}
+
+// member makes a database of the oldest release on a volume of a member.
+func (s *site) member(t *testing.T, name string, r release) data {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(s.dir, name, "member"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.ownTree(filepath.Join(s.dir, name))
+	return s.make(t, filepath.Join(name, "member", "data"), r)
+}
+
+// copy copies the volume of a member.
+func (d data) copy(t *testing.T, name string) data {
+	t.Helper()
+	volume := filepath.Dir(filepath.Dir(d.directory))
+	to := filepath.Join(d.site.dir, name)
+	if out, err := exec.CommandContext(t.Context(), "cp", "-a", volume, to).CombinedOutput(); err != nil {
+		t.Fatalf("copy the volume: %v: %s", err, out)
+	}
+	return data{site: d.site, directory: filepath.Join(to, "member", "data")}
+}
+
+// linked is a conversion on the volume of a member.
+func (d data) linked(t *testing.T, from, to release, trouble func(*exec.Cmd)) major.Linked {
+	t.Helper()
+	scratch, err := os.MkdirTemp(built, "u") //nolint:usetesting // that one's name is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.site.own(scratch)
+	return major.Linked{Operation: "incarnation-1", Upgrade: major.Upgrade{Directory: d.directory, Former: from.programs,
+		Later: to.programs, Libraries: from.libraries, Scratch: scratch, User: "dbop", Prepare: func(c *exec.Cmd) {
+			d.prepare(scratch)(c)
+			next := filepath.Dir(d.directory) + ".next"
+			if _, err := os.Stat(next); err == nil {
+				d.site.ownTree(next)
+			}
+			if trouble != nil {
+				trouble(c)
+			}
+		}}}
+}
+
+func (d data) link(t *testing.T, from, to release, trouble func(*exec.Cmd)) error {
+	t.Helper()
+	return d.linked(t, from, to, trouble).Run(t.Context())
+}
+
+// holds compares what a volume holds.
+func (d data) holds(t *testing.T, r release, want []string, wantSlots string) {
+	t.Helper()
+	d.site.ownTree(filepath.Dir(d.directory))
+	got := d.ask(t, r, append(contents(), slots)...)
+	if diff := cmp.Diff(append(append([]string(nil), want...), wantSlots), got); diff != "" {
+		t.Errorf("the data of version %s is another one (-want +got):\n%s", r.programs.Major, diff)
+	}
+}
