@@ -28,8 +28,10 @@ func ReturnToIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) {
 
 // BeginIncarnation writes the founding of an in-place restore or a recovery into the
 // cluster: one initial member, under a name that no kept volume bears. An upgrade
-// that converts the data begins it with the new version.
-func BeginIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, initial string) {
+// that converts the data begins it with the new version. It begins with a former member, on its volume, if it links:
+// then former is the name of that.
+func BeginIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, free, former string) {
+	token, stage := IncarnationToken(op, free), v1alpha1.InPlace("")
 	from := IncarnationSource(op)
 	c.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: from.Repository, Backup: from.Backup,
 		KeepRevision: op.Spec.KeepRevision, RootSecret: from.RootSecret, Target: from.Target,
@@ -40,7 +42,11 @@ func BeginIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation, initi
 	if Converts(op) {
 		c.Spec.Version, c.Spec.Image = op.Spec.Version, op.Spec.Image
 	}
-	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: IncarnationToken(op, initial), Members: []string{initial},
+	initial := free
+	if former != "" {
+		c.Spec.RestoreFrom, initial, stage = nil, former, v1alpha1.InPlaceAsked
+	}
+	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: token, Members: []string{initial}, InPlace: stage,
 		Incarnation: c.Status.Bootstrap.Incarnation + 1}
 }
 
@@ -56,6 +62,12 @@ const (
 func Converts(op *v1alpha1.Operation) bool {
 	return op != nil && op.Spec.Verb == v1alpha1.VerbUpgrade && op.Spec.InPlace
 }
+
+// WaiverWayBack is the name of the check that a person gives up who has data converted on the volume of its member.
+const WaiverWayBack = "way-back"
+
+// Links reports whether an operation converts the data on the volume of a member, without a copy.
+func Links(op *v1alpha1.Operation) bool { return Converts(op) && op.Waives(WaiverWayBack) }
 
 // StoppedBackup is the identifier of the backup that an operation makes of the data of stopped members, and the fact
 // that says that it is whole.

@@ -63,6 +63,8 @@ const (
 	ActionArchive          Action = "archive-log"
 	ActionUnarchive        Action = "unarchive-log"
 	ActionLoad             Action = "load-backup"
+	ActionConvert          Action = "convert-data"
+	ActionRevert           Action = "revert-data"
 	ActionStop             Action = "stop-members"
 	ActionNewIncarnation   Action = "begin-incarnation"
 	ActionOldIncarnation   Action = "return-to-incarnation"

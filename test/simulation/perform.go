@@ -117,7 +117,7 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 	case ops.ActionNewIncarnation:
 		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) {
 			ops.BeginIncarnation(c, st.Operation,
-				freeName(st))
+				freeName(st), "")
 		})
 	case ops.ActionOldIncarnation:
 		return ops.Result{}, s.change(ctx, func(c *v1alpha1.DatabaseCluster) { ops.ReturnToIncarnation(c, st.Operation) })

@@ -31,9 +31,26 @@ type Bootstrap struct {
 	// such a member is announced to the database: its pod is another one.
 	// +listType=set
 	Witnesses []string `json:"witnesses,omitempty"`
+	// InPlace says what is known of the volume of the first member, where that is the volume of a member of the
+	// incarnation before, whose data is converted there; "" where the first member has a volume of its own.
+	// +kubebuilder:validation:Enum=Asked;Reverted;Final
+	InPlace InPlace `json:"inPlace,omitempty"`
 	// Incarnation counts in-place restores.
 	Incarnation int32 `json:"incarnation,omitempty"`
 }
+
+// InPlace is how far data is that is converted on the volume of its member.
+type InPlace string
+
+// The stages of such data.
+const (
+	// InPlaceAsked: the volume may hold data of either version.
+	InPlaceAsked InPlace = "Asked"
+	// InPlaceReverted: the conversion was taken back, and the data is the former version's.
+	InPlaceReverted InPlace = "Reverted"
+	// InPlaceFinal: the later version was started on it, and the former one can't use it any more.
+	InPlaceFinal InPlace = "Final"
+)
 
 // Remove notes that the removal of a member has started, or takes that back; false
 // if that is what it says already.

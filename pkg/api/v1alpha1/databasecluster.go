@@ -131,9 +131,11 @@ type DatabaseClusterSpec struct {
 	// Paused keeps every driver from acting on this cluster.
 	Paused bool `json:"paused,omitempty"`
 	// Waive lists the safety checks, by name, that the operations which follow
-	// from this object give up: backup, downtime, size.
-	// +kubebuilder:validation:MaxItems=3
-	// +kubebuilder:validation:items:Enum=backup;downtime;size
+	// from this object give up: backup, downtime, size, and way-back. With the last one data of another major
+	// version is converted on the volume of its member, which takes less time and has no way back from the first
+	// start of that version.
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:Enum=backup;downtime;size;way-back
 	// +listType=set
 	Waive []string `json:"waive,omitempty"`
 	// DeletionPolicy says what becomes of the data when the custom resource is

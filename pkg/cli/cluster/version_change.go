@@ -5,6 +5,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
 // newVersionChange completes a command that moves a cluster to another
@@ -13,7 +14,7 @@ import (
 func newVersionChange(f *command.Factory, verb v1alpha1.Verb, verbed string, cmd *cobra.Command) *cobra.Command {
 	c := command.NewChange(f)
 	var version, repo, image string
-	var skipBackup, allowDowntime bool
+	var skipBackup, allowDowntime, link bool
 	second := &onlineUpgrade{change: c}
 	cmd.Args, cmd.ValidArgsFunction = command.Arguments(0, 1, "NAME"), command.CompleteClusters(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -39,7 +40,8 @@ func newVersionChange(f *command.Factory, verb v1alpha1.Verb, verbed string, cmd
 		if err := f.BackupTo(spec, repo, t.Cluster); err != nil {
 			return err
 		}
-		spec.Waive = command.Waived(map[string]bool{"backup": skipBackup, "downtime": allowDowntime})
+		spec.Waive = command.Waived(map[string]bool{"backup": skipBackup, "downtime": allowDowntime,
+			ops.WaiverWayBack: link})
 		in.Verbed = verbed + " to " + spec.Version
 		return c.Run(cmd.Context(), in)
 	}
@@ -52,6 +54,8 @@ func newVersionChange(f *command.Factory, verb v1alpha1.Verb, verbed string, cmd
 	down := "Accept that a cluster of one member is down while it restarts."
 	if verb == v1alpha1.VerbUpgrade {
 		second.define(cmd)
+		cmd.Flags().BoolVar(&link, "link", false, "Convert data of another major version on the volume of its member, without "+
+			"a copy: it takes less time, and from the first start of the new version there is no way back.")
 		down = "Accept that the cluster is down: with one member while it restarts, with any number while data is converted."
 	}
 	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false, down)

@@ -134,7 +134,8 @@ func Unrehearsed(step ops.Step) string {
 		ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionDeleteUser, ops.ActionEnableAuth, ops.ActionDisableAuth,
 		ops.ActionProveAuth, ops.ActionInitialSQL, ops.ActionRotate, ops.ActionDropOld:
 		return "the database has no dry run"
-	case ops.ActionBackup, ops.ActionVerify, ops.ActionLoad, ops.ActionRecoverData, ops.ActionExamine:
+	case ops.ActionBackup, ops.ActionVerify, ops.ActionLoad, ops.ActionRecoverData, ops.ActionExamine,
+		ops.ActionConvert, ops.ActionRevert:
 		return "it moves data"
 	case ops.ActionPrune:
 		return "a repository has no dry run"

@@ -12,7 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres/major"
 )
 
-var _ engine.Converter = (*Engine)(nil)
+var _ engine.InPlaceConverter = (*Engine)(nil)
 
 // superuser made the data of every member.
 const superuser = "dbop"
@@ -57,28 +57,48 @@ func (*Engine) CopyPrograms(version, directory string) error {
 
 // Convert implements engine.Converter, in an image of the community.
 func (*Engine) Convert(ctx context.Context, directory string, with engine.Conversion) error {
-	former, err := programs(directory, with.Programs)
+	u, err := upgrade(directory, with)
 	if err != nil {
-		return err
-	}
-	libraries := filepath.Join(with.Scratch, "libraries")
-	if err := former.Missing("/", libraries); err != nil {
 		return err
 	}
 	// What a log brought forward was stopped in order. Other data is recovered from what the backup has of the log.
 	if _, err := os.Stat(filepath.Join(directory, "pgdata", "backup_label")); err == nil {
-		f := Forward{Directory: directory, Bin: former.Path(), Libraries: libraries, Sockets: with.Scratch,
+		f := Forward{Directory: directory, Bin: u.Former.Path(), Libraries: u.Libraries, Sockets: with.Scratch,
 			RestoreCommand: "false", Target: v1alpha1.RecoveryTarget{Timeline: "current"}}
 		if err := f.Run(ctx); err != nil {
 			return err
 		}
 	}
-	later, err := installed()
+	return u.Run(ctx)
+}
+
+// ConvertInPlace implements engine.InPlaceConverter, in an image of the community.
+func (*Engine) ConvertInPlace(ctx context.Context, directory, operation string, with engine.Conversion) error {
+	u, err := upgrade(directory, with)
 	if err != nil {
 		return err
 	}
+	return major.Linked{Upgrade: u, Operation: operation}.Run(ctx)
+}
+
+// RevertInPlace implements engine.InPlaceConverter.
+func (*Engine) RevertInPlace(directory, operation string) (bool, error) {
+	return major.Linked{Upgrade: major.Upgrade{Directory: directory}, Operation: operation}.Revert()
+}
+
+// upgrade is the conversion of data to the version of this image.
+func upgrade(directory string, with engine.Conversion) (major.Upgrade, error) {
+	former, err := copied(with.Programs)
+	if err != nil {
+		return major.Upgrade{}, err
+	}
+	later, err := installed()
+	if err != nil {
+		return major.Upgrade{}, err
+	}
+	libraries := filepath.Join(with.Scratch, "libraries")
 	return major.Upgrade{Directory: directory, Former: former, Later: later, Libraries: libraries, Scratch: with.Scratch,
-		User: superuser}.Run(ctx)
+		User: superuser}, former.Missing("/", libraries)
 }
 
 // programs are those of the version of the data, below a directory; "" is the image itself.
@@ -91,10 +111,13 @@ func programs(data, below string) (major.Programs, error) {
 }
 
 // installed are the programs of this image.
-func installed() (major.Programs, error) {
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // the pattern is right
+func installed() (major.Programs, error) { return copied("/") }
+
+// copied are the programs below a directory, which has those of one version.
+func copied(root string) (major.Programs, error) {
+	found, _ := filepath.Glob(filepath.Join(root, "usr/lib/postgresql/*/bin/postgres")) // the pattern is right
 	if len(found) != 1 {
-		return major.Programs{}, fmt.Errorf("find the programs of PostgreSQL: %d versions are in this image", len(found))
+		return major.Programs{}, fmt.Errorf("find the programs of PostgreSQL: %d versions are below %s", len(found), root)
 	}
-	return major.Programs{Directory: "/", Major: filepath.Base(filepath.Dir(filepath.Dir(found[0])))}, nil
+	return major.Programs{Directory: root, Major: filepath.Base(filepath.Dir(filepath.Dir(found[0])))}, nil
 }

@@ -23,7 +23,7 @@ func (*Engine) InspectDataDir(dir string) engine.DataDirInfo {
 			end.Forks = append(end.Forks, agreed.Fork{Timeline: f.Timeline, End: uint64(f.End)})
 		}
 	}
-	out := engine.DataDirInfo{Intact: true, Position: end.Encode(), Bytes: found.Bytes,
+	out := engine.DataDirInfo{Intact: true, Position: end.Encode(), Bytes: found.Bytes, InOrder: found.InOrder,
 		Summary: fmt.Sprintf("version %s, the log ends at %s on timeline %d", found.Major, found.End, end.Timeline)}
 	if found.InOrder {
 		out.Summary += ", as a primary that was stopped in order"

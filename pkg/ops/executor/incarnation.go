@@ -12,16 +12,17 @@ import (
 
 // beginIncarnation ends the life of the cluster's data, and names the volumes that stay.
 func (l *Executor) beginIncarnation(ctx context.Context, t task) (ops.Result, error) {
-	return ops.Result{Facts: operation.KeptVolumes(t.State)}, l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
+	return ops.Result{Facts: operation.KeptVolumes(t.State, t.Member())}, l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
 		// A lost answer must not count two incarnations for one restore.
 		if !ops.IncarnationStartedBy(t.Operation, c.Status.Bootstrap.Token) {
-			ops.BeginIncarnation(c, t.Operation, t.FreeName())
+			ops.BeginIncarnation(c, t.Operation, t.FreeName(), t.Member())
 		}
 	})
 }
 
 // returnToIncarnation ends what loads a backup into the new incarnation's volume, and
-// writes the former founding into the cluster.
+// writes the former founding into the cluster. The volume of a former member that was taken over, and can go back, goes
+// back first.
 func (l *Executor) returnToIncarnation(ctx context.Context, t task) error {
 	for _, h := range t.Kube.Helpers {
 		if h.Purpose != helperpod.PurposeLoad {
@@ -29,6 +30,14 @@ func (l *Executor) returnToIncarnation(ctx context.Context, t task) error {
 		}
 		if err := helperpod.Delete(ctx, l.Client, l.Namespace, h.Name); err != nil {
 			return fmt.Errorf("remove loader pod %s: %w", h.Name, err)
+		}
+	}
+	if f := t.Bootstrap(); f.InPlace == v1alpha1.InPlaceReverted {
+		before := t.State
+		before.Cluster = t.Cluster.DeepCopy()
+		ops.ReturnToIncarnation(before.Cluster, t.Operation)
+		if err := l.takeOver(ctx, before, f.Members[0]); err != nil {
+			return err
 		}
 	}
 	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) { ops.ReturnToIncarnation(c, t.Operation) })

@@ -113,20 +113,25 @@ func (l *Executor) convert(source *loadSource, c *v1alpha1.DatabaseCluster, m re
 	if m.Engine != l.Engine.Name() || !engine.Converts(l.Engine, m.Version, c.Spec.Version) {
 		return nil
 	}
-	release, err := engine.Nearest(l.Engine, m.Version)
-	if err != nil {
-		return ops.Refusal(err)
-	}
 	source.forward = append(source.forward, "--programs", formerPrograms)
-	former := ""
+	image := ""
 	if from := c.Spec.RestoreFrom; from != nil {
-		former = from.FormerImage
+		image = from.FormerImage
 	}
-	image := cmp.Or(former, engine.Mirrored(release.Image, c.Spec.Registry))
-	source.former = &helperpod.Former{Image: image, Path: formerPrograms,
+	former, err := l.former(c, m.Version, image)
+	source.former = former
+	return err
+}
+
+// former brings the programs of a version out of its image, that of the catalog where none is named.
+func (l *Executor) former(c *v1alpha1.DatabaseCluster, version, image string) (*helperpod.Former, error) {
+	release, err := engine.Nearest(l.Engine, version)
+	if err != nil {
+		return nil, ops.Refusal(err)
+	}
+	return &helperpod.Former{Image: cmp.Or(image, engine.Mirrored(release.Image, c.Spec.Registry)), Path: formerPrograms,
 		Command: []string{helperpod.InstalledBinary, "helper", "programs", "--engine", l.Engine.Name(), "--version",
-			release.Version, "--to", formerPrograms}}
-	return nil
+			release.Version, "--to", formerPrograms}}, nil
 }
 
 // notConverted is the end of a program that could not convert the data for an upgrade: trying again helps nobody, nor

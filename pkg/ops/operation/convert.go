@@ -29,6 +29,13 @@ func converting(e engine.Engine, o *v1alpha1.OperationSpec, c *v1alpha1.Database
 	o.InPlace, o.FromIncarnation = true, ops.IncarnationOf(c)
 	o.Source = &v1alpha1.BackupSource{Repository: o.Repository, Backup: repository.NextID(o.Backup),
 		Version: o.FromVersion, FormerImage: o.FromImage}
+	if slices.Contains(o.Waive, ops.WaiverWayBack) {
+		if !engine.ConvertsInPlace(e) {
+			return &engine.Refusal{Check: "link", Reason: "data of " + e.Name() + " is not converted on the volume of a member",
+				Hint: "leave --link out"}
+		}
+		o.Source.Backup = o.Backup // no other one is taken
+	}
 	return nil
 }
 
@@ -58,10 +65,13 @@ func stopAll(p rules.Situation) *ops.Decision {
 	if d := p.Lingering(names); d != nil {
 		return d
 	}
+	reason := "nothing may be written that the last backup does not hold"
+	if ops.Links(p.S.Operation) {
+		reason = "nothing may be written while the data is converted"
+	}
 	return rules.Do(ops.Step{ID: stepStopAll, Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime,
 		Deadline: rules.WaitDeadline, Touches: ops.StatefulSets(names),
-		Title:  "Stop " + strings.Join(names, ", ") + " and keep their volumes",
-		Reason: "nothing may be written that the last backup does not hold"})
+		Title: "Stop " + strings.Join(names, ", ") + " and keep their volumes", Reason: reason})
 }
 
 // stepStopAll is the step from which on the members stay stopped.
@@ -86,13 +96,20 @@ func convertInPlace(p rules.Situation) *ops.Decision {
 	case len(p.Running()) > 0:
 		return stopAll(p)
 	}
-	if d := backUpStopped(p, health.AssessLoss(p.E, p.S).Kept); d != nil {
+	former, kept := "", health.AssessLoss(p.E, p.S).Kept
+	var d *ops.Decision
+	if ops.Links(p.S.Operation) {
+		former, d = stoppedToLink(p, kept)
+	} else {
+		d = backUpStopped(p, kept)
+	}
+	if d != nil {
 		if d.Blocked != nil {
 			d.Blocked.Hint = "the former members run again after: kubectl dbop cancel " + p.S.Cluster.Name
 		}
 		return d
 	}
-	return beginIncarnation(p)
+	return beginIncarnation(p, former)
 }
 
 // performed reports whether a step of that name was started.

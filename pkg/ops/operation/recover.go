@@ -89,7 +89,7 @@ func recovery(p rules.Situation) *ops.Decision {
 			return d
 		}
 	}
-	return beginIncarnation(p)
+	return beginIncarnation(p, "")
 }
 
 // bringBack gives every member with a volume a workload that wants a pod, and

@@ -38,17 +38,23 @@ func recoverData(p rules.Situation, evidence health.Evidence) *ops.Decision {
 // backUpStopped examines the volumes of members that were stopped, then makes a backup of a copy of the most advanced
 // data.
 func backUpStopped(p rules.Situation, names []string) *ops.Decision {
+	all, d := examineStopped(p, names)
+	if d != nil {
+		return d
+	}
+	return backUpFurthest(p, all)
+}
+
+// examineStopped examines the volumes of members with data that were stopped.
+func examineStopped(p rules.Situation, names []string) ([]legacy, *ops.Decision) {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return slices.Contains(p.S.Bootstrap().Witnesses, name)
 	})
 	if d := examineVolumes(p, names); d != nil {
-		return d
+		return nil, d
 	}
 	all := VolumesExamined(p, names)
-	if d := oneHistory(p, all); d != nil {
-		return d
-	}
-	return backUpFurthest(p, all)
+	return all, oneHistory(p, all)
 }
 
 // examineVolumes has each volume read that was not yet.
@@ -190,13 +196,14 @@ func diverged(p rules.Situation, best legacy, all []legacy) *ops.Decision {
 	return nil
 }
 
+// ahead says whether a holds more than b, or as much and is the better one to go on with.
 func ahead(p rules.Situation, a, b legacy) bool {
 	s, ok := p.E.(engine.DataRecoverer)
 	if !ok {
 		return false
 	}
 	order, ok := s.CompareDataDirs(a.Position, b.Position)
-	return ok && order > 0
+	return ok && (order > 0 || order == 0 && a.InOrder && !b.InOrder)
 }
 
 // Examined are the results of a recovery's examination, one line each: which

@@ -90,11 +90,11 @@ func replacedData(u *rules.Undoing) error {
 }
 
 // KeptVolumes is the fact that names the volumes of before the incarnation that the
-// operation in flight begins.
-func KeptVolumes(s ops.State) map[string]string {
+// operation in flight begins, but for that of a former member which it begins with.
+func KeptVolumes(s ops.State, former string) map[string]string {
 	var names []string
 	for _, m := range s.Kube.Members {
-		if m.Volume.Exists && !ops.IncarnationStartedBy(s.Operation, m.Volume.Token) {
+		if m.Name != former && m.Volume.Exists && !ops.IncarnationStartedBy(s.Operation, m.Volume.Token) {
 			names = append(names, v1alpha1.VolumeName(m.Name))
 		}
 	}
@@ -135,16 +135,23 @@ func restoreInPlace(p rules.Situation) *ops.Decision {
 			Reason:   "the restored cluster must be out of their reach",
 			Touches:  ops.StatefulSets(names)})
 	}
-	return beginIncarnation(p)
+	return beginIncarnation(p, "")
 }
 
-// beginIncarnation ends the present incarnation, of which nothing runs any more.
-func beginIncarnation(p rules.Situation) *ops.Decision {
+// beginIncarnation ends the present incarnation, of which nothing runs any more: another one begins with a backup, or
+// with a former member on its volume.
+func beginIncarnation(p rules.Situation, former string) *ops.Decision {
 	from := ops.IncarnationSource(p.S.Operation)
-	return rules.Do(ops.Step{ID: "begin-incarnation", Action: ops.ActionNewIncarnation, Risk: ops.RiskIrreversible,
+	step := ops.Step{ID: "begin-incarnation", Action: ops.ActionNewIncarnation, Risk: ops.RiskIrreversible,
 		Deadline: rules.StepDeadline,
 		Title:    "Start again from backup " + from.Backup + ops.TargetText(from.Target),
-		Reason:   "the old volumes stay, under their old names"})
+		Reason:   "the old volumes stay, under their old names"}
+	if former != "" {
+		step.Members = []string{former}
+		step.Title = "Start again with the volume of " + former
+		step.Reason = "it holds all that the others hold; their volumes stay, under their old names"
+	}
+	return rules.Do(step)
 }
 
 // incarnationStarted reports whether the founding in force is the one that the

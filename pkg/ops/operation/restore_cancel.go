@@ -14,6 +14,9 @@ import (
 // interrupted, the founding in force says what is left to do.
 func returnToIncarnation(p rules.Situation) *ops.Decision {
 	if incarnationStarted(p) {
+		if d := linkedStays(p); d != nil {
+			return d
+		}
 		if d := volumesLeft(p); d != nil {
 			return d
 		}
@@ -25,6 +28,9 @@ func returnToIncarnation(p rules.Situation) *ops.Decision {
 				Deadline: rules.WaitDeadline, Touches: ops.StatefulSets(names),
 				Title: "Stop " + strings.Join(names, ", "), Reason: "the former members must not run next to them"})
 		}
+		if d := revertLinked(p); d != nil {
+			return d
+		}
 		return rules.Do(ops.Step{ID: string(ops.ActionOldIncarnation), Action: ops.ActionOldIncarnation,
 			Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
 			Title: "Go back to the former volumes", Reason: "they are as they were before the restore"})
@@ -33,7 +39,7 @@ func returnToIncarnation(p rules.Situation) *ops.Decision {
 		return rules.Do(ops.Step{ID: "delete-volumes/" + strings.Join(names, ","), Action: ops.ActionDeleteVolume,
 			Members: names, Risk: ops.RiskIrreversible, Deadline: rules.WaitDeadline,
 			Title:  "Drop the volume of " + strings.Join(names, ", "),
-			Reason: "the backup was loaded into it, and no member ran on it", Touches: rules.Claims(names)})
+			Reason: dropReason(p), Touches: rules.Claims(names)})
 	}
 	if p.S.Cluster.Spec.Stopped {
 		return &ops.Decision{Done: true}
@@ -52,16 +58,33 @@ func returnToIncarnation(p rules.Situation) *ops.Decision {
 	return &ops.Decision{Done: true}
 }
 
+// dropReason says why nobody needs a volume of the new incarnation.
+func dropReason(p rules.Situation) string {
+	if ops.Links(p.S.Operation) {
+		return "its data was converted, so the former version can't use it any more, and no client wrote to it"
+	}
+	return "the backup was loaded into it, and no member ran on it"
+}
+
 // volumesLeft refuses to stop anything for volumes that are not there any more.
 func volumesLeft(p rules.Situation) *ops.Decision {
-	left, from := 0, p.S.Operation.Spec
+	left, from, f := 0, p.S.Operation.Spec, p.S.Bootstrap()
 	for _, m := range p.S.Kube.Members {
-		if m.Volume.Exists && !m.Volume.Terminating && m.Volume.Token == from.FromIncarnation.Bootstrap.Token {
+		former := m.Volume.Token == from.FromIncarnation.Bootstrap.Token ||
+			f.InPlace != "" && m.Name == f.Members[0] && !linkedFinal(f)
+		if m.Volume.Exists && !m.Volume.Terminating && former {
 			left++
 		}
 	}
 	if left >= ops.Majority(int(from.FromMembers)) {
 		return nil
+	}
+	if linkedFinal(f) {
+		return rules.Block(&ops.Error{Kind: ops.Refused, Check: "volumes",
+			Message: fmt.Sprintf("the data on the volume of %s was converted, and only %d of the %d former volumes of %s are "+
+				"left besides, which is no majority", f.Members[0], left, from.FromMembers, p.S.Cluster.Name),
+			Hint: "finish the upgrade: kubectl dbop resume " + p.S.Cluster.Name + "; the data of before makes another cluster: " +
+				restoreBefore(from)})
 	}
 	return rules.Block(&ops.Error{Kind: ops.Refused, Check: "volumes",
 		Message: fmt.Sprintf("only %d of the %d former volumes of %s are left, which is no majority", left,

@@ -20,6 +20,18 @@ func (Upgrade) Traits() rules.Traits {
 	return rules.Traits{Restarts: true, NeedsSpace: true, Outdated: rules.Situation.Outdated, StaysOpen: staysBelow}
 }
 
+// Manners implements rules.Operation. What was converted on the volume of a former member has no way back once it
+// serves.
+func (v Upgrade) Manners() ops.Manners {
+	m := v.Versioned.Manners()
+	m.StepsBack = func(op *v1alpha1.Operation) bool { return !linkedFormed(op) }
+	m.Same = func(have, asked v1alpha1.OperationSpec) bool {
+		return have.Version == asked.Version && (!have.InPlace ||
+			slices.Contains(have.Waive, ops.WaiverWayBack) == slices.Contains(asked.Waive, ops.WaiverWayBack))
+	}
+	return m
+}
+
 // Resolve implements rules.Operation.
 func (Upgrade) Resolve(e engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
 	return converting(e, o, s.Cluster)
@@ -44,11 +56,12 @@ func (v Upgrade) Undo(u *rules.Undoing) error {
 	if !ops.Converts(u.Of) {
 		return v.Versioned.Undo(u)
 	}
+	hint := "the data of before makes another cluster: " + restoreBefore(of)
+	if kept := u.Of.Status.Facts[v1alpha1.FactKept]; kept != "" {
+		hint += "; it is also in the former volumes: kubectl get pvc " + kept
+	}
 	return rules.NoUndo(of.Cluster, fmt.Sprintf("the data of %s was converted from %s to %s, and there is no way back",
-		of.Cluster, of.FromVersion, of.Version), fmt.Sprintf(
-		"the data of before makes another cluster: kubectl dbop restore NEW-NAME --from %s --repository %s --version %s; "+
-			"it is also in the former volumes: kubectl get pvc %s", of.Source.Backup, of.Repository, of.FromVersion,
-		u.Of.Status.Facts[v1alpha1.FactKept]))
+		of.Cluster, of.FromVersion, of.Version), hint)
 }
 
 // staysBelow reports whether one of the former version may join an upgraded

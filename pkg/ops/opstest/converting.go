@@ -10,7 +10,7 @@ import (
 // Converting is a Stub whose data of 1.1 is converted for 2.0.
 type Converting struct{ Stub }
 
-var _ engine.Converter = Converting{}
+var _ engine.InPlaceConverter = Converting{}
 
 // Converts implements engine.Converter.
 func (c Converting) Converts(from, target string) bool {
@@ -25,3 +25,11 @@ func (Converting) CopyPrograms(string, string) error { return nil }
 
 // Convert implements engine.Converter.
 func (Converting) Convert(context.Context, string, engine.Conversion) error { return nil }
+
+// ConvertInPlace implements engine.InPlaceConverter.
+func (Converting) ConvertInPlace(context.Context, string, string, engine.Conversion) error {
+	return nil
+}
+
+// RevertInPlace implements engine.InPlaceConverter.
+func (Converting) RevertInPlace(string, string) (bool, error) { return true, nil }

@@ -154,7 +154,7 @@ func TestIncarnationKeepsOut(t *testing.T) {
 		s.Cluster.Spec.Auth.Enabled = c.had
 		op := opstest.Operation(v1alpha1.VerbRestore)
 		op.Spec.Source = &v1alpha1.BackupSource{Repository: "dir:/b", Backup: "b1", Auth: c.brings, RootSecret: "old-root"}
-		ops.BeginIncarnation(s.Cluster, op, "db-2")
+		ops.BeginIncarnation(s.Cluster, op, "db-2", "")
 		if got := s.Cluster.Spec.Auth.Enabled; got != c.want || s.Cluster.Spec.RestoreFrom.RootSecret != "old-root" {
 			t.Errorf("%+v: %v, from %+v", c, got, s.Cluster.Spec.RestoreFrom)
 		}

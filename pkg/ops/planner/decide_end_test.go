@@ -93,7 +93,7 @@ func TestDecideRestoreInPlace(t *testing.T) {
 	started := func(s *ops.State) {
 		made(s)
 		stoppedState(s)
-		newIncarnation(s)
+		newIncarnation(s, "")
 	}
 	ask(t, opstest.Stub{}, []question{
 		{"reads the backup first", restore(func(*ops.State) {}), "prove-backup/b0"},

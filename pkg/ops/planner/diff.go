@@ -53,7 +53,7 @@ func Diff(want v1alpha1.DatabaseClusterSpec, c *v1alpha1.DatabaseCluster) (*v1al
 		if older(want.Version, have.Version) {
 			o.Verb = v1alpha1.VerbDowngrade
 		}
-		waive("backup", "downtime")
+		waive("backup", "downtime", ops.WaiverWayBack)
 		return o, backups.Keep(o, want)
 	case want.Members != have.Members:
 		o.Verb, o.Members = v1alpha1.VerbScale, want.Members

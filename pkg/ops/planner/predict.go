@@ -125,6 +125,16 @@ func stopped(s *ops.State, names []string) {
 
 func unsetFact(s *ops.State, name string) { delete(s.Operation.Status.Facts, name) }
 
-func newIncarnation(s *ops.State) {
-	ops.BeginIncarnation(s.Cluster, s.Operation, s.FreeName())
+func newIncarnation(s *ops.State, former string) {
+	ops.BeginIncarnation(s.Cluster, s.Operation, s.FreeName(), former)
+}
+
+// oldIncarnation predicts that the former incarnation is in force again, with the volume of a former member that was
+// taken over and can go back.
+func oldIncarnation(s *ops.State) {
+	f := s.Bootstrap()
+	ops.ReturnToIncarnation(s.Cluster, s.Operation)
+	if f.InPlace == v1alpha1.InPlaceReverted {
+		s.Kube.Members[s.MemberIndex(f.Members[0])].Volume.Token = s.Bootstrap().Token
+	}
 }

@@ -184,8 +184,13 @@ func predictions() map[ops.Action]func(outcome) {
 			_, fact := ops.StoppedBackup(o.Operation)
 			o.SetFact(fact)
 		},
-		ops.ActionNewIncarnation: func(o outcome) { newIncarnation(o.State) },
-		ops.ActionOldIncarnation: func(o outcome) { ops.ReturnToIncarnation(o.Cluster, o.Operation) },
+		ops.ActionNewIncarnation: func(o outcome) { newIncarnation(o.State, o.Member()) },
+		ops.ActionOldIncarnation: func(o outcome) { oldIncarnation(o.State) },
+		ops.ActionConvert: func(o outcome) {
+			o.Cluster.Status.Bootstrap.InPlace, o.Cluster.Status.Bootstrap.Loaded = v1alpha1.InPlaceAsked, true
+			o.member().Volume.Token = o.Bootstrap().Token
+		},
+		ops.ActionRevert: func(o outcome) { o.Cluster.Status.Bootstrap.InPlace = v1alpha1.InPlaceReverted },
 		ops.ActionDeleteAll: func(o outcome) {
 			o.Kube.Services, o.Kube.Certificates, o.Kube.Budget = false, false, nil
 			o.SetFact(v1alpha1.FactObjectsDeleted)

@@ -65,6 +65,9 @@ func (p Situation) Founding() *ops.Decision {
 	if !p.S.Kube.Services {
 		return p.Services()
 	}
+	if f.InPlace != "" && !f.Loaded {
+		return p.convertingInPlace(f)
+	}
 	if from := p.S.Cluster.Spec.RestoreFrom; from != nil && !f.Loaded {
 		return Do(ops.Step{ID: "load-backup/" + f.Members[0], Action: ops.ActionLoad, Members: f.Members[:1],
 			Risk: ops.RiskNone, Deadline: StreamDeadline,
@@ -95,6 +98,16 @@ func (p Situation) Founding() *ops.Decision {
 	}
 	return Do(ops.Step{ID: "record-bootstrap", Action: ops.ActionRecordFormed, Risk: ops.RiskNone, Deadline: StepDeadline,
 		Title: "Record the cluster's identity", Reason: "from here on members only ever join"})
+}
+
+// convertingInPlace converts the data of a former member on its volume, with which the cluster begins.
+func (p Situation) convertingInPlace(f v1alpha1.Bootstrap) *ops.Decision {
+	name := f.Members[0]
+	return Do(ops.Step{ID: string(ops.ActionConvert) + "/" + name, Action: ops.ActionConvert, Members: f.Members[:1],
+		Risk: ops.RiskIrreversible, Deadline: StreamDeadline, Touches: Claims(f.Members[:1]),
+		Title: "Take over the volume of " + name + p.Conversion() + ", there, by links to its files",
+		Reason: "nothing of the size of the data is copied; the first start of the new version, at the end of this step, " +
+			"closes the way back of this volume"})
 }
 
 // takes says how much data a backup brings, and what is known of how long that takes.
@@ -167,7 +180,8 @@ func (p Situation) Services() *ops.Decision {
 func (p Situation) staleVolumes(f v1alpha1.Bootstrap) *ops.Decision {
 	var stale []string
 	for _, m := range p.S.Kube.Members {
-		if m.Volume.Exists && m.Volume.Token != f.Token && (f.Incarnation == 0 || slices.Contains(f.Members, m.Name)) {
+		if m.Volume.Exists && m.Volume.Token != f.Token && (f.InPlace == "" || f.Loaded) &&
+			(f.Incarnation == 0 || slices.Contains(f.Members, m.Name)) {
 			stale = append(stale, m.Name)
 		}
 	}

@@ -1,0 +1,77 @@
+package operation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
+)
+
+// stoppedToLink examines the volumes of members that were stopped, and names the one that is converted: it holds all
+// that the others hold, and its member was stopped in order as the primary.
+func stoppedToLink(p rules.Situation, names []string) (string, *ops.Decision) {
+	all, d := examineStopped(p, names)
+	if d != nil {
+		return "", d
+	}
+	best, d := chosenData(p, all)
+	if d != nil {
+		return "", d
+	}
+	if best.Position != "" && !best.InOrder {
+		return "", rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "in-order",
+			Message: fmt.Sprintf("%s has the most advanced data of %s, and did not stop in order as the primary (%s): its "+
+				"volume can't be converted as it is", best.member, p.S.Cluster.Name, best.Summary)})
+	}
+	return best.member, nil
+}
+
+// linkedStays refuses to go back once the new version serves on the volume of a former member: what clients wrote since
+// is there alone.
+func linkedStays(p rules.Situation) *ops.Decision {
+	f := p.S.Bootstrap()
+	if f.InPlace == "" || !p.Began(ops.ActionStart) {
+		return nil
+	}
+	from := p.S.Operation.Spec
+	return rules.Block(&ops.Error{Kind: ops.Refused, Check: ops.WaiverWayBack,
+		Message: fmt.Sprintf("%s was started with version %s on its former volume, so there is no way back to %s",
+			f.Members[0], from.Version, from.FromVersion),
+		Hint: "finish it: kubectl dbop resume " + p.S.Cluster.Name + "; the data of before makes another cluster: " +
+			restoreBefore(from)})
+}
+
+// restoreBefore is the command that makes a cluster of the data of before an upgrade that converts it.
+func restoreBefore(of v1alpha1.OperationSpec) string {
+	return fmt.Sprintf("kubectl dbop restore NEW-NAME --from %s --repository %s --version %s", of.Source.Backup,
+		of.Repository, of.FromVersion)
+}
+
+// linkedFinal reports whether the volume of a former member holds data that the former version can't use any more.
+func linkedFinal(f v1alpha1.Bootstrap) bool {
+	return f.InPlace == v1alpha1.InPlaceFinal || f.InPlace != "" && f.Loaded
+}
+
+// revertLinked takes back what was converted on the volume of a former member, or finds that this is too late.
+func revertLinked(p rules.Situation) *ops.Decision {
+	f := p.S.Bootstrap()
+	if f.InPlace != v1alpha1.InPlaceAsked || f.Loaded {
+		return nil
+	}
+	name := f.Members[0]
+	return rules.Do(ops.Step{ID: string(ops.ActionRevert) + "/" + name, Action: ops.ActionRevert, Members: f.Members[:1],
+		Risk: ops.RiskIrreversible, Deadline: rules.WaitDeadline, Touches: rules.Claims(f.Members[:1]),
+		Title:  "Take back what was converted on the volume of " + name,
+		Reason: "as long as the new version was not started on it, it becomes what it was"})
+}
+
+// linkedFormed reports whether the new incarnation of an upgrade that links was recorded as formed: only that is left to
+// finish.
+func linkedFormed(op *v1alpha1.Operation) bool {
+	return ops.Links(op) && slices.ContainsFunc(op.Status.Journal, func(e v1alpha1.JournalEntry) bool {
+		return strings.HasPrefix(e.Step, string(ops.ActionRecordFormed))
+	})
+}
