@@ -107,6 +107,9 @@ func requests() []request {
 		{name: "upgrade-converting-down", state: replicated(3), engine: postgres.New(),
 			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade,
 				VersionParameters: v1alpha1.VersionParameters{Version: "17.12"}}},
+		{name: "upgrade-linking", state: replicated(3), engine: postgres.New(), ask: v1alpha1.OperationSpec{
+			Verb: v1alpha1.VerbUpgrade, VersionParameters: v1alpha1.VersionParameters{Version: "17.12"},
+			Waive: []string{"downtime", ops.WaiverWayBack}}},
 		{name: "upgrade-one", state: running(1),
 			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbUpgrade,
 				VersionParameters: v1alpha1.VersionParameters{Version: "3.6.16"},

@@ -17,7 +17,8 @@ last after it handed over. Between two members the whole cluster must be healthy
 
 Another major version of PostgreSQL can't read the data as it is. Then all members stop, a backup of the data is
 converted, and a new member begins with it. Before any member stops the same is tried with a throw-away member. The old
-volumes stay, and cancel goes back to them until the upgrade is done.
+volumes stay, and cancel goes back to them until the upgrade is done. With --link the data is converted on the volume of
+its member, without a copy: the stop is shorter, and the first start of the new version closes the way back.
 
 With --online the members go on. A second cluster of the new version copies the data and follows, compares, and takes
 over once you say so: nobody can write for a few seconds. The services for clients of the first cluster then lead to the
@@ -32,6 +33,9 @@ on where it was.`,
 
   # Convert the data of a PostgreSQL cluster of version 17
   kubectl dbop upgrade my-db --version 18 --allow-downtime
+
+  # Convert it on the volume of its member, with no way back from the first start
+  kubectl dbop upgrade my-db --version 18 --allow-downtime --link
 
   # Move to version 18 while clients read and write
   kubectl dbop upgrade my-db --version 18 --online

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -20,6 +21,9 @@ func newVersionChange(f *command.Factory, verb v1alpha1.Verb, verbed string, cmd
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := second.check(version); err != nil {
 			return err
+		}
+		if second.online && link {
+			return exit.Misuse("--online and --link exclude each other: the second cluster has volumes of its own")
 		}
 		if second.online {
 			second.image, second.allowDowntime = image, allowDowntime
