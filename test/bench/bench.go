@@ -14,7 +14,7 @@ import (
 const (
 	// measureWithin bounds one measure, clearWithin what it leaves behind.
 	measureWithin = 15 * time.Minute
-	// fleetWithin is for thousands of clusters, and time in which nothing happens.
+	// fleetWithin is for thousands of clusters, and time in which nothing happens, and for gigabytes of data.
 	fleetWithin = 90 * time.Minute
 	clearWithin = 3 * time.Minute
 	// commandWithin bounds one command.
@@ -71,6 +71,7 @@ func measures() []measure {
 		{"proxy-valkey", "valkey", throughProxy(valkeyClients)},
 		{"backup-postgres", "postgres", measureBaseBackup},
 		{"archive-postgres", "postgres", measureArchived},
+		{"upgrade-postgres", "postgres", measureUpgradeMajor},
 		{"backup-valkey", "valkey", measureDump},
 		{"create-postgres", "postgres", creations(postgres)},
 		{"create-valkey", "valkey", creations(valkey)},
@@ -108,7 +109,7 @@ func (b *bench) all(ctx context.Context) bool {
 		}
 		fmt.Printf("== %s (load average %s)\n", m.name, load())
 		bound := measureWithin
-		if m.name == "fleet" {
+		if m.name == "fleet" || m.name == "upgrade-postgres" {
 			bound = fleetWithin
 		}
 		within, cancel := context.WithTimeout(ctx, bound)
