@@ -63,7 +63,7 @@ func revertLinked(p rules.Situation) *ops.Decision {
 	}
 	name := f.Members[0]
 	return rules.Do(ops.Step{ID: string(ops.ActionRevert) + "/" + name, Action: ops.ActionRevert, Members: f.Members[:1],
-		Risk: ops.RiskIrreversible, Deadline: rules.WaitDeadline, Touches: rules.Claims(f.Members[:1]),
+		Risk: ops.RiskIrreversible, Deadline: rules.StreamDeadline, Touches: rules.Claims(f.Members[:1]),
 		Title:  "Take back what was converted on the volume of " + name,
 		Reason: "as long as the new version was not started on it, it becomes what it was"})
 }
