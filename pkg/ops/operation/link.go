@@ -68,8 +68,8 @@ func revertLinked(p rules.Situation) *ops.Decision {
 		Reason: "as long as the new version was not started on it, it becomes what it was"})
 }
 
-// linkedFormed reports whether the new incarnation of an upgrade that links was recorded as formed: only that is left to
-// finish.
+// linkedFormed reports whether the new incarnation of an upgrade that links was recorded as formed: it can only be
+// finished.
 func linkedFormed(op *v1alpha1.Operation) bool {
 	return ops.Links(op) && slices.ContainsFunc(op.Status.Journal, func(e v1alpha1.JournalEntry) bool {
 		return strings.HasPrefix(e.Step, string(ops.ActionRecordFormed))

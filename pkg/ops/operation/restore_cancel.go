@@ -83,8 +83,8 @@ func volumesLeft(p rules.Situation) *ops.Decision {
 		return rules.Block(&ops.Error{Kind: ops.Refused, Check: "volumes",
 			Message: fmt.Sprintf("the data on the volume of %s was converted, and only %d of the %d former volumes of %s are "+
 				"left besides, which is no majority", f.Members[0], left, from.FromMembers, p.S.Cluster.Name),
-			Hint: "finish the upgrade: kubectl dbop resume " + p.S.Cluster.Name + "; the data of before makes another cluster: " +
-				restoreBefore(from)})
+			Hint: "finish the upgrade: kubectl dbop resume " + p.S.Cluster.Name +
+				"; the data of before makes another cluster: " + restoreBefore(from)})
 	}
 	return rules.Block(&ops.Error{Kind: ops.Refused, Check: "volumes",
 		Message: fmt.Sprintf("only %d of the %d former volumes of %s are left, which is no majority", left,
