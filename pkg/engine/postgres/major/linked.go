@@ -64,7 +64,7 @@ func (l Linked) Revert() (reverted bool, err error) {
 	return reverted, nil
 }
 
-// alone keeps every other process of this kind from the volume meanwhile: that of a pod which was deleted may still run.
+// alone keeps every other process of this kind from the volume: that of a pod which was deleted may still run.
 func (l Linked) alone(do func() error) error {
 	lock, err := locks.Acquire(l.member() + ".lock")
 	if err != nil {
