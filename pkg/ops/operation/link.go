@@ -11,8 +11,12 @@ import (
 )
 
 // stoppedToLink examines the volumes of members that were stopped, and names the one that is converted: it holds all
-// that the others hold, and its member was stopped in order as the primary.
+// that the others hold, and its member was stopped in order as the primary. Where there is only one, what converts it
+// sees the latter by itself.
 func stoppedToLink(p rules.Situation, names []string) (string, *ops.Decision) {
+	if p.S.Operation.Spec.FromMembers == 1 && len(names) == 1 {
+		return names[0], nil
+	}
 	all, d := examineStopped(p, names)
 	if d != nil {
 		return "", d

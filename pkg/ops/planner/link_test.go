@@ -158,6 +158,22 @@ func TestCancelLinkAlone(t *testing.T) {
 	}
 }
 
+// TestLinkAlone: nothing has to be chosen where there is one volume.
+func TestLinkAlone(t *testing.T) {
+	t.Parallel()
+	s := linking(t)
+	for _, name := range []string{"db-2", "db-3"} {
+		DropMember(&s, name)
+		dropRegistered(&s, name)
+	}
+	s.Cluster.Spec.Members, s.Operation.Spec.FromMembers = 1, 1
+	_, done := carriedOut(t, s, maxSteps)
+	at := slices.Index(done, "stop-members")
+	if want := []string{"begin-incarnation", "convert-data/db-1"}; at < 0 || !slices.Equal(done[at+1:at+3], want) {
+		t.Errorf("%v", done)
+	}
+}
+
 // TestLinkAgain: who changes their mind on the way back converts the volume again.
 func TestLinkAgain(t *testing.T) {
 	t.Parallel()
@@ -216,6 +232,18 @@ type positioned struct {
 // CompareDataDirs implements engine.DataRecoverer.
 func (positioned) CompareDataDirs(a, b engine.Position) (int, bool) {
 	return strings.Compare(string(a), string(b)), true
+}
+
+// TestLinkEdit: a custom resource gives up the way back among its waived checks.
+func TestLinkEdit(t *testing.T) {
+	t.Parallel()
+	s := opstest.Well(3)
+	want := *s.Cluster.Spec.DeepCopy()
+	want.Version, want.Waive, want.Backup.Repository = "2.0.0", []string{"downtime", ops.WaiverWayBack}, "pvc:backups"
+	o, err := Diff(want, s.Cluster)
+	if err != nil || o == nil || o.Verb != v1alpha1.VerbUpgrade || !slices.Contains(o.Waive, ops.WaiverWayBack) {
+		t.Errorf("it asks for %+v: %v", o, err)
+	}
 }
 
 // TestLinkSame: a request that links does not go on with one that does not.

@@ -105,9 +105,9 @@ func (p Situation) convertingInPlace(f v1alpha1.Bootstrap) *ops.Decision {
 	name := f.Members[0]
 	return Do(ops.Step{ID: string(ops.ActionConvert) + "/" + name, Action: ops.ActionConvert, Members: f.Members[:1],
 		Risk: ops.RiskIrreversible, Deadline: StreamDeadline, Touches: Claims(f.Members[:1]),
-		Title: "Take over the volume of " + name + p.Conversion() + ", there, by links to its files",
+		Title: "Take over the volume of " + name + p.Conversion() + " there, by links; then there is no way back on it",
 		Reason: "nothing of the size of the data is copied; the first start of the new version, at the end of this step, " +
-			"closes the way back of this volume"})
+			"writes to files that both versions have"})
 }
 
 // takes says how much data a backup brings, and what is known of how long that takes.

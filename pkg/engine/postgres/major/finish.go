@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres/private"
@@ -57,7 +58,11 @@ func (u Upgrade) finish(ctx context.Context, s private.Server) error {
 			return err
 		}
 	}
-	return u.do(s.Command(ctx, "vacuumdb", "--host", s.Sockets, "--username", u.User, "--all", "--analyze-only"))
+	args := []string{"--host", s.Sockets, "--username", u.User, "--all", "--analyze-only"}
+	if later, err := strconv.Atoi(u.Later.Major); err == nil && later >= 18 { // whose pg_upgrade brings the others along
+		args = append(args, "--missing-stats-only")
+	}
+	return u.do(s.Command(ctx, "vacuumdb", args...))
 }
 
 // reindex makes those indexes of a database again that hang on the order of text.

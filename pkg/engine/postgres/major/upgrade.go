@@ -140,7 +140,8 @@ func (u Upgrade) scripts() string { return cmp.Or(u.work, u.Scratch) }
 // brings its order of text.
 func (u Upgrade) initdb(control private.Control) []string {
 	args := []string{"--pgdata", u.later().Data, "--username", u.User, "--encoding", "UTF8", "--auth", "scram-sha-256",
-		"--auth-local", "trust", "--locale", "C.UTF-8", "--no-instructions"}
+		"--auth-local", "trust", "--locale", "C.UTF-8", "--no-instructions",
+		"--no-sync"} // pg_upgrade does that at its end
 	if segment := control["Bytes per WAL segment"]; segment != "" {
 		if size, err := strconv.Atoi(segment); err == nil {
 			args = append(args, "--wal-segsize="+strconv.Itoa(size>>20))
