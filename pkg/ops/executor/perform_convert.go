@@ -139,7 +139,7 @@ func (l *Executor) revertInPlace(ctx context.Context, t task) error {
 		return err
 	}
 	if !h.Done {
-		return fmt.Errorf("pod %s looks at the volume of %s: %w", name, t.Member(), engine.ErrNotReady)
+		return fmt.Errorf("pod %s reads the volume of %s: %w", name, t.Member(), engine.ErrNotReady)
 	}
 	stage := v1alpha1.InPlace(strings.TrimSpace(h.Message))
 	if stage != v1alpha1.InPlaceReverted && stage != v1alpha1.InPlaceFinal {

@@ -83,7 +83,7 @@ func TestConvertInPlace(t *testing.T) {
 	}
 }
 
-// TestRevertInPlace: the pod that converts ends before another one looks at the volume; what that finds is written
+// TestRevertInPlace: the pod that converts ends before another one reads the volume; what that finds is written
 // down, and the volume goes back before the record.
 func TestRevertInPlace(t *testing.T) {
 	for _, stage := range []v1alpha1.InPlace{v1alpha1.InPlaceReverted, v1alpha1.InPlaceFinal} {

@@ -122,7 +122,7 @@ func TestCancelLinkKilled(t *testing.T) {
 	t.Parallel()
 	was := linking(t)
 	for _, stage := range []v1alpha1.InPlace{v1alpha1.InPlaceReverted, v1alpha1.InPlaceFinal} {
-		s, _ := carriedOut(t, linking(t), 7) // the new incarnation has begun, and its volume may be at work
+		s, _ := carriedOut(t, linking(t), 7) // the new incarnation has started, and its volume may be at work
 		s.Kube.Members[s.MemberIndex("db-1")].Volume.Token = s.Bootstrap().Token
 		back, blocked := stepsBack(t, s, stage)
 		if blocked != nil {

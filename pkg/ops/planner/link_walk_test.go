@@ -52,20 +52,20 @@ func TestLinkWalk(t *testing.T) {
 	}
 }
 
-// run returns how it ended.
+// run rechanges how it ended.
 func (w *walk) run() string {
-	turns := w.rng.IntN(4)
+	changes := w.rng.IntN(4)
 	for range 400 {
-		if turns > 0 && w.rng.IntN(12) == 0 && Verbs().Cancellable(w.s.Operation) == nil {
-			turns--
-			w.turn()
+		if changes > 0 && w.rng.IntN(12) == 0 && Verbs().Cancellable(w.s.Operation) == nil {
+			changes--
+			w.reverse()
 		}
 		d := Decide(opstest.Converting{}, w.s)
 		switch {
 		case d.Blocked != nil && d.Blocked.Check == "ran-again":
-			w.turn()
+			w.reverse()
 		case d.Blocked != nil && d.Blocked.Check == ops.WaiverWayBack && w.s.Cancelling():
-			if w.turn(); turns == 0 {
+			if w.reverse(); changes == 0 {
 				return "no way back"
 			}
 		case d.Blocked != nil:
@@ -85,8 +85,8 @@ func (w *walk) run() string {
 	return ""
 }
 
-// turn has the person want the other way.
-func (w *walk) turn() {
+// reverse has the person want the other way.
+func (w *walk) reverse() {
 	op := w.s.Operation
 	if op.Status.Phase == v1alpha1.PhaseCancelling {
 		op.Status.Phase = v1alpha1.PhaseRunning
@@ -170,7 +170,7 @@ func (w *walk) partly(step ops.Step, parts int) {
 	}
 }
 
-// journal notes that a step was begun.
+// journal notes that a step was started.
 func (w *walk) journal(step ops.Step) {
 	j := &w.s.Operation.Status.Journal
 	*j = append(slices.Clone(*j), v1alpha1.JournalEntry{Step: step.ID})
