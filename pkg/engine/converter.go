@@ -19,12 +19,13 @@ type Converter interface {
 type InPlaceConverter interface {
 	Converter
 
-	// ConvertInPlace converts the data directory of a member that was stopped in order (DataDirInfo.InOrder). What else
+	// ConvertInPlace converts the data directory of a member that was stopped. What else
 	// the member kept on its volume, such as its share of an agreement, does not become the later version's. A repeat
 	// for the same operation goes on, wherever it was interrupted.
 	ConvertInPlace(ctx context.Context, directory, operation string, with Conversion) error
 	// RevertInPlace makes the volume what it was before, and changes nothing and returns false if the later version was
-	// started on it already. It needs no program of the database.
+	// started on it already, or if its data had to be recovered first (DataDirInfo.InOrder). It needs no program of the
+	// database.
 	RevertInPlace(directory, operation string) (bool, error)
 }
 

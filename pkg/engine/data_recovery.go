@@ -40,7 +40,8 @@ type DataDirInfo struct {
 	// Readings of the data that it has applied.
 	Readings []Reading `json:"readings,omitempty"`
 	Bytes    int64     `json:"bytes,omitempty"`
-	// InOrder: the member led, and was stopped in order, so that an InPlaceConverter takes its data as it is.
+	// InOrder: the member led, and was stopped in order, so that an InPlaceConverter takes its data as it is, and can go
+	// back.
 	InOrder bool `json:"inOrder,omitempty"`
 	// Summary says the position in the engine's words.
 	Summary string `json:"summary,omitempty"`

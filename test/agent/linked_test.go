@@ -1,14 +1,21 @@
 package agent
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
+	rules "github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres/major"
 )
 
@@ -80,6 +87,84 @@ func TestConvertLinked(t *testing.T) {
 	}
 }
 
+// TestConvertLinkedReplica: data of a replica is recovered first, all of it, and does not go back from there on.
+func TestConvertLinkedReplica(t *testing.T) {
+	s, all := former(t)
+	oldest, newest := all[0], all[len(all)-1]
+	was := s.member(t, "was", oldest)
+	was.ask(t, oldest, [2]string{"postgres", "CREATE TABLE kept AS SELECT 7 AS n"})
+	if err := datadir.WriteIdentity(was.directory, datadir.Identity{Volume: "v", Lineage: datadir.Lineage{
+		Timeline: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	s.ownTree(was.directory)
+	was.follow(t, oldest)
+	for name, n := range map[string]int{"whole": 0, "killed while it is recovered": 2, "killed after that": 3} {
+		t.Run(name, func(t *testing.T) {
+			d, count := was.copy(t, strings.ReplaceAll(name, " ", "")), 0
+			err := d.link(t, oldest, newest, func(c *exec.Cmd) {
+				if count++; count == n {
+					c.Path = "/bin/false"
+				}
+			})
+			if (err != nil) != (n > 0) {
+				t.Fatalf("it ends with %v", err)
+			}
+			if back, err := d.linked(t, oldest, newest, nil).Revert(); back || err != nil {
+				t.Errorf("a member may run on a timeline that nobody agreed on: %t, %v", back, err)
+			}
+			if err := d.link(t, oldest, newest, nil); err != nil {
+				t.Fatal(err)
+			}
+			s.ownTree(filepath.Dir(d.directory))
+			if got := d.ask(t, newest, [2]string{"postgres", "SELECT n FROM kept"}); got[0] != "7" {
+				t.Errorf("the new data holds %v", got)
+			}
+		})
+	}
+}
+
+// follow has a server follow nobody for a moment: its data is that of a replica then.
+func (d data) follow(t *testing.T, r release) {
+	t.Helper()
+	server := d.server(r)
+	signal := filepath.Join(server.Data, "standby.signal")
+	settings, err := server.Configure()
+	if err == nil {
+		err = os.WriteFile(signal, nil, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.site.own(signal)
+	args := []string{"-D", server.Data, "-c", "listen_addresses=", "-c", "unix_socket_directories=" + d.directory}
+	for _, one := range settings {
+		args = append(args, "-c", one[0]+"="+one[1])
+	}
+	cmd := server.Command(t.Context(), "postgres", args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	state := func(want string) error {
+		control, err := server.Control(t.Context())
+		if got := control["Database cluster state"]; err == nil && got != want {
+			err = fmt.Errorf("it is %q", got)
+		}
+		return err
+	}
+	for end := time.Now().Add(time.Minute); state("in archive recovery") != nil; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(state("in archive recovery"))
+		}
+	}
+	if err := errors.Join(cmd.Process.Signal(syscall.SIGINT), cmd.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	if err := state("shut down in recovery"); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestConvertLinkedRefused: what the later version lacks is named, and the volume becomes what it was.
 func TestConvertLinkedRefused(t *testing.T) {
 	s, all := former(t)
@@ -135,17 +220,22 @@ func (d data) linked(t *testing.T, from, to release, trouble func(*exec.Cmd)) ma
 		t.Fatal(err)
 	}
 	d.site.own(scratch)
-	return major.Linked{Operation: "incarnation-1", Upgrade: major.Upgrade{Directory: d.directory, Former: from.programs,
-		Later: to.programs, Libraries: from.libraries, Scratch: scratch, User: "dbop", Prepare: func(c *exec.Cmd) {
-			d.prepare(scratch)(c)
-			next := filepath.Dir(d.directory) + ".next"
-			if _, err := os.Stat(next); err == nil {
-				d.site.ownTree(next)
-			}
-			if trouble != nil {
-				trouble(c)
-			}
-		}}}
+	prepare := func(c *exec.Cmd) {
+		d.prepare(scratch)(c)
+		d.site.ownTree(d.directory)
+		next := filepath.Dir(d.directory) + ".next"
+		if _, err := os.Stat(next); err == nil {
+			d.site.ownTree(next)
+		}
+		if trouble != nil {
+			trouble(c)
+		}
+	}
+	return major.Linked{Operation: "incarnation-1", Recover: func(ctx context.Context) error {
+		return rules.Promote(ctx, d.directory, rules.Forward{Bin: from.programs.Path(), Libraries: from.libraries,
+			Sockets: scratch, Prepare: prepare})
+	}, Upgrade: major.Upgrade{Directory: d.directory, Former: from.programs, Later: to.programs, Libraries: from.libraries,
+		Scratch: scratch, User: "dbop", Prepare: prepare}}
 }
 
 func (d data) link(t *testing.T, from, to release, trouble func(*exec.Cmd)) error {

@@ -2,11 +2,15 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/loaded"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres/major"
@@ -78,7 +82,26 @@ func (*Engine) ConvertInPlace(ctx context.Context, directory, operation string, 
 	if err != nil {
 		return err
 	}
-	return major.Linked{Upgrade: u, Operation: operation}.Run(ctx)
+	return major.Linked{Upgrade: u, Operation: operation, Recover: func(ctx context.Context) error {
+		return Promote(ctx, directory, Forward{Bin: u.Former.Path(), Libraries: u.Libraries, Sockets: u.Scratch})
+	}}.Run(ctx)
+}
+
+// Promote makes the data of a replica that of a primary which was stopped in order, by the log that is in it, along the
+// timeline that the copy followed. f says with which programs.
+func Promote(ctx context.Context, directory string, f Forward) error {
+	id, err := datadir.ReadIdentity(directory)
+	if err != nil {
+		return err
+	}
+	if _, found, err := loaded.Read(directory); err != nil || !found {
+		if err := errors.Join(err, loaded.Write(directory, loaded.Record{})); err != nil {
+			return err
+		}
+	}
+	f.Directory, f.RestoreCommand = directory, "false"
+	f.Target = v1alpha1.RecoveryTarget{Timeline: strconv.FormatUint(max(id.Lineage.Timeline, 1), 10)}
+	return f.Run(ctx)
 }
 
 // RevertInPlace implements engine.InPlaceConverter.

@@ -11,8 +11,8 @@ import (
 )
 
 // stoppedToLink examines the volumes of members that were stopped, and names the one that is converted: it holds all
-// that the others hold, and its member was stopped in order as the primary. Where there is only one, what converts it
-// sees the latter by itself.
+// that the others hold. Of equals it is that of a primary which stopped in order: that of a replica has to be recovered
+// first, and has no way back from there on.
 func stoppedToLink(p rules.Situation, names []string) (string, *ops.Decision) {
 	if p.S.Operation.Spec.FromMembers == 1 && len(names) == 1 {
 		return names[0], nil
@@ -24,11 +24,6 @@ func stoppedToLink(p rules.Situation, names []string) (string, *ops.Decision) {
 	best, d := chosenData(p, all)
 	if d != nil {
 		return "", d
-	}
-	if best.Position != "" && !best.InOrder {
-		return "", rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "in-order",
-			Message: fmt.Sprintf("%s has the most advanced data of %s, and did not stop in order as the primary (%s): its "+
-				"volume can't be converted as it is", best.member, p.S.Cluster.Name, best.Summary)})
 	}
 	return best.member, nil
 }

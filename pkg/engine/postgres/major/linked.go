@@ -13,7 +13,7 @@ import (
 	locks "github.com/dbop-dev/kubectl-dbop/pkg/repository/disk"
 )
 
-// Linked converts the data of a member that was stopped in order, on its own volume. The files of tables have a name in
+// Linked converts the data of a member that was stopped, on its own volume. The files of tables have a name in
 // the data of both versions, so that nothing of their size is copied. From the first start of the later version on the
 // earlier one can't use them any more.
 //
@@ -26,11 +26,16 @@ type Linked struct {
 
 	// Operation names what asked for it. A repeat with the same name goes on.
 	Operation string
+	// Recover makes data of a replica into that of a primary that was stopped in order.
+	Recover func(ctx context.Context) error
 }
 
 // conversion is what is known of a conversion, in the directory that it makes.
 type conversion struct {
 	Operation string `json:"operation"`
+	// Ahead is written before the former server recovers data that did not end in order: that was agreed on with nobody,
+	// so the member can't run on it again.
+	Ahead bool `json:"ahead,omitempty"`
 	// Started is written before the later version starts for the first time, Whole when its work is done.
 	Started bool `json:"started,omitempty"`
 	Whole   bool `json:"whole,omitempty"`
@@ -52,11 +57,11 @@ func (l Linked) Run(ctx context.Context) error {
 func (l Linked) Revert() (reverted bool, err error) {
 	err = l.alone(func() error {
 		c, err := l.found()
-		if err != nil || c.Started {
+		if err != nil || c.Started || c.Ahead {
 			return err
 		}
 		reverted = true
-		return l.revert()
+		return l.revert(false)
 	})
 	if err != nil {
 		return false, fmt.Errorf("take back the conversion of the data: %w", err)
@@ -90,18 +95,18 @@ func (l Linked) run(ctx context.Context) error {
 	u.target, u.work = filepath.Join(l.made(), "pgdata"), filepath.Join(l.next(), "work")
 	u.settings = [][2]string{{"wal_keep_size", endless}}
 	if !c.Started {
-		if c.Operation == "" { // a try that was interrupted may have left the former server's data as a crash does
-			if err := u.inOrder(ctx); err != nil {
-				return err
-			}
+		first := c.Operation == ""
+		c.Operation = l.Operation
+		if err := l.begin(c); err != nil {
+			return err
 		}
-		if err := l.begin(); err != nil {
+		if err := l.ended(ctx, &c, first); err != nil {
 			return err
 		}
 		if err := u.transfer(ctx); err != nil {
 			return err
 		}
-		c = conversion{Operation: l.Operation, Started: true}
+		c.Started = true
 		if err := l.write(c); err != nil {
 			return err
 		}
@@ -149,8 +154,8 @@ func (l Linked) write(c conversion) error { return disk.Replace(filepath.Join(l.
 
 // begin makes an empty directory for the new data. The former server runs without the slots of those who followed the
 // member: they would hold back its log, and a slot of logical replication would not let it start.
-func (l Linked) begin() error {
-	if err := errors.Join(l.revert(), os.RemoveAll(l.last())); err != nil {
+func (l Linked) begin(c conversion) error {
+	if err := errors.Join(l.revert(true), os.RemoveAll(l.last())); err != nil {
 		return err
 	}
 	for _, directory := range []string{l.made(), filepath.Join(l.next(), "work"), l.slots()} {
@@ -158,7 +163,7 @@ func (l Linked) begin() error {
 			return fmt.Errorf("make a directory for the new data: %w", err)
 		}
 	}
-	if err := l.write(conversion{Operation: l.Operation}); err != nil {
+	if err := l.write(c); err != nil {
 		return err
 	}
 	if err := orphaned(l.pgdata()); err != nil {
@@ -169,8 +174,34 @@ func (l Linked) begin() error {
 
 func (l Linked) slots() string { return filepath.Join(l.next(), "slots") }
 
-// revert takes back what a conversion did before the first start of the later version. A repeat changes nothing.
-func (l Linked) revert() error {
+// ended has data that did not end in order made such. Data of an interrupted conversion may be as a crash of the former
+// server leaves it, which is no reason: the server recovers when it is run.
+func (l Linked) ended(ctx context.Context, c *conversion, first bool) error {
+	control, err := l.former().Control(ctx)
+	if err != nil {
+		return err
+	}
+	state := control["Database cluster state"]
+	replica := state == "shut down in recovery" || state == "in archive recovery"
+	if state == "shut down" || !first && !replica {
+		return nil
+	}
+	c.Ahead = true
+	if err := l.write(*c); err != nil {
+		return err
+	}
+	if !replica {
+		return nil
+	}
+	if err := l.Recover(ctx); err != nil {
+		return fmt.Errorf("recover the data of a replica: %w", err)
+	}
+	return nil
+}
+
+// revert takes back what a conversion did before the first start of the later version. A repeat changes nothing. What
+// is known of the conversion stays where another try follows.
+func (l Linked) revert(again bool) error {
 	global := filepath.Join(l.pgdata(), "global")
 	control := filepath.Join(global, "pg_control")
 	if _, err := os.Stat(control); errors.Is(err, fs.ErrNotExist) { // pg_upgrade put it aside before it linked files
@@ -184,7 +215,19 @@ func (l Linked) revert() error {
 	if err := move(l.slots(), filepath.Join(l.pgdata(), "pg_replslot")); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(l.next()); err != nil {
+	entries, err := os.ReadDir(l.next())
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	for _, e := range entries {
+		if err == nil && e.Name() != name {
+			err = os.RemoveAll(filepath.Join(l.next(), e.Name()))
+		}
+	}
+	if err == nil && !again {
+		err = os.RemoveAll(l.next())
+	}
+	if err != nil {
 		return fmt.Errorf("remove the new data: %w", err)
 	}
 	return disk.Sync(filepath.Dir(l.next()))
