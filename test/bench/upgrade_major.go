@@ -175,18 +175,27 @@ func (m *majorUpgrade) ends(ctx context.Context, p *corev1.Pod) error {
 	if _, err := pods.Create(ctx, p, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("create pod %s: %w", p.Name, err)
 	}
-	return harness.Until(ctx, healthyWithin, "the end of pod "+p.Name, func(ctx context.Context) error {
+	said := ""
+	err := harness.Until(ctx, commandWithin, "the end of pod "+p.Name, func(ctx context.Context) error {
 		now, err := pods.Get(ctx, p.Name, metav1.GetOptions{})
-		if err == nil && now.Status.Phase != corev1.PodSucceeded {
-			err = fmt.Errorf("it is %s", now.Status.Phase)
-			for _, c := range now.Status.ContainerStatuses {
-				if c.State.Terminated != nil {
-					err = fmt.Errorf("it ended: %s", c.State.Terminated.Message)
-				}
+		if err != nil {
+			return err
+		}
+		for _, c := range now.Status.ContainerStatuses {
+			if c.State.Terminated != nil && c.State.Terminated.ExitCode != 0 {
+				said = c.State.Terminated.Message
+				return nil
 			}
 		}
-		return err
+		if now.Status.Phase != corev1.PodSucceeded {
+			return fmt.Errorf("it is %s", now.Status.Phase)
+		}
+		return nil
 	})
+	if err == nil && said != "" {
+		err = fmt.Errorf("pod %s ended: %s", p.Name, said)
+	}
+	return err
 }
 
 // pod is one with the plain volume that runs a script.
