@@ -14,8 +14,8 @@ type Converter interface {
 	Convert(ctx context.Context, directory string, with Conversion) error
 }
 
-// InPlaceConverter is what a Converter also is that converts data on the volume of its member, where both versions share
-// the files: nothing of the size of the data is copied.
+// InPlaceConverter is what a Converter also is that converts data on the volume of its member, where both versions
+// share the files: nothing of the size of the data is copied.
 type InPlaceConverter interface {
 	Converter
 

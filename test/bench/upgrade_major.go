@@ -72,8 +72,8 @@ func measureUpgradeMajor(ctx context.Context, b *bench) error {
 		}
 		fmt.Printf("no write for %.2f s, by hand %.2f s\n", ours[i], theirs[i])
 	}
-	b.rows.judged(fmt.Sprintf("major upgrade of %d MiB by links: time without writes ÷ pg_upgrade --link by hand", b.sizeMiB),
-		ours.median()/theirs.median(), "ratio", barLink, "ours: "+ours.spread("s")+"; by hand: "+theirs.spread("s"))
+	b.rows.judged(fmt.Sprintf("major upgrade of %d MiB by links: time without writes ÷ pg_upgrade --link by hand",
+		b.sizeMiB), ours.median()/theirs.median(), "ratio", barLink, "ours: "+ours.spread("s")+"; by hand: "+theirs.spread("s"))
 	return nil
 }
 

@@ -58,8 +58,8 @@ func newVersionChange(f *command.Factory, verb v1alpha1.Verb, verbed string, cmd
 	down := "Accept that a cluster of one member is down while it restarts."
 	if verb == v1alpha1.VerbUpgrade {
 		second.define(cmd)
-		cmd.Flags().BoolVar(&link, "link", false, "Convert data of another major version on the volume of its member, without "+
-			"a copy: it takes less time, and from the first start of the new version there is no way back.")
+		cmd.Flags().BoolVar(&link, "link", false, "Convert data of another major version on the volume of its member, "+
+			"without a copy: it takes less time, and from the first start of the new version there is no way back.")
 		down = "Accept that the cluster is down: with one member while it restarts, with any number while data is converted."
 	}
 	cmd.Flags().BoolVar(&allowDowntime, "allow-downtime", false, down)

@@ -44,7 +44,7 @@ func newHelperConvert(f *command.Factory) *cobra.Command {
 		Short: "Convert the data on the volume of a stopped member",
 		Long:  "Convert the data on the volume of a stopped member to the version of the image that this runs in.",
 		Example: `  # Convert data of PostgreSQL
-  kubectl dbop helper convert --engine postgres --dir /var/lib/postgresql/member/data --operation i1 --programs /former`,
+  kubectl dbop helper convert --engine postgres --dir /var/lib/postgresql/member/data --operation i --programs /former`,
 		Args: command.Arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			c, err := o.converter(f)
