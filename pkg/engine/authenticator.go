@@ -1,6 +1,10 @@
 package engine
 
-import "context"
+import (
+	"context"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+)
 
 // Credentials are what a user of the database logs in with.
 type Credentials struct{ User, Password string }
@@ -51,6 +55,13 @@ type Authenticator interface {
 	// do everything, whether the client of that access may read and write every
 	// key, and whether nobody without a name may.
 	ProveAuth(ctx context.Context, client Access) error
+}
+
+// UserChecker is what an Engine also is if it has rules of its own for users.
+type UserChecker interface {
+	// CheckUser judges a user that is to be made by its name and what it may use. What the database would not take as it
+	// is written is a Refusal.
+	CheckUser(u v1alpha1.DatabaseUser) error
 }
 
 // SQLRunner is what a Session also is if users of its engine have databases that speak SQL.

@@ -31,7 +31,7 @@ func (Create) Check(e engine.Engine, o v1alpha1.OperationSpec, c, wanted *v1alph
 		if err := users.CheckLogin(e); err != nil {
 			return err
 		}
-		if err := users.CheckNames(c.Spec.Auth.Users); err != nil {
+		if err := users.CheckNames(e, c.Spec.Auth.Users); err != nil {
 			return err
 		}
 	}

@@ -334,6 +334,26 @@ func TestLoopWritesDownFirst(t *testing.T) {
 	}
 }
 
+// TestLoopRefusesToStepBack: a cancel that is refused is not carried out, so that the operation can be finished; one that
+// waits for a person goes on to step back.
+func TestLoopRefusesToStepBack(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[ops.Kind]v1alpha1.Phase{
+		ops.Refused: v1alpha1.PhasePaused, ops.NeedsHuman: v1alpha1.PhaseCancelling,
+	} {
+		s := growing()
+		s.Operation.Status.Phase = v1alpha1.PhaseCancelling
+		_, op, err, _ := run(t, s, func(_ *ideal, l *Loop) {
+			l.Decide = func(engine.Engine, ops.State) ops.Decision {
+				return ops.Decision{Blocked: &ops.Error{Kind: kind, Message: "no"}}
+			}
+		})
+		if ops.KindOf(err) != kind || op.Status.Phase != want || op.Status.Message != "no" {
+			t.Errorf("%v: %v, %s: %s", kind, err, op.Status.Phase, op.Status.Message)
+		}
+	}
+}
+
 func TestLoopStepsBack(t *testing.T) {
 	t.Parallel()
 	s := opstest.Doing(opstest.Well(3), opstest.Operation(v1alpha1.VerbScale), false)

@@ -74,7 +74,28 @@ func verbs() []torture.Verb[*scene] {
 		reroute("proxied", "direct"),
 		renewal(),
 		hold(),
+		founding(),
 	}
+}
+
+// founding is a cluster that begins with a database of a name, an owner and SQL, which is carried out once.
+func founding() torture.Verb[*scene] {
+	return torture.Verb[*scene]{Name: "PostgreSQL: create with SQL", Quiet: true,
+		Stage: func(t *testing.T) *scene {
+			s := newVictim(t)
+			s.initialSQL("CREATE TABLE orders (n int);\nINSERT INTO orders VALUES (1)")
+			return s
+		}, Arm: func(s *scene) []string {
+			r := s.releases(17)[0]
+			return []string{"create", "db", "--engine", "postgres", "--version", r.Version, "--image", r.Image, "--members", "1",
+				"--storage", "1Gi", "--database", "shop", "--owner", "seller", "--initial-sql", "schema"}
+		}, Check: func(s *scene) {
+			s.settled(1)
+			if got := s.must("connect", "db", "--", "-At", "-d", "shop", "-c",
+				"SELECT count(*) FROM orders").Stdout; got != "1\n" {
+				s.Errorf("the SQL was carried out %q times", got)
+			}
+		}, Reset: func(s *scene) { s.must("delete", "db", "--purge", "--skip-backup", "--yes") }}
 }
 
 // reroute is a change of the way of clients.

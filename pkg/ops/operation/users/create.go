@@ -34,7 +34,7 @@ func (Create) Check(e engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha1.Da
 				"%s exists already, with other rights", name)
 		}
 	}
-	return nil
+	return checkUser(e, *o.User)
 }
 
 // Default implements rules.Operation.

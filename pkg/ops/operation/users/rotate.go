@@ -108,7 +108,7 @@ func unfitName(name string) error {
 }
 
 // CheckNames judges the users that a cluster is founded with, which a manifest lists.
-func CheckNames(users []v1alpha1.DatabaseUser) error {
+func CheckNames(e engine.Engine, users []v1alpha1.DatabaseUser) error {
 	for _, u := range users {
 		if !nameOfUser.MatchString(u.Name) {
 			return unfitName(u.Name)
@@ -117,6 +117,17 @@ func CheckNames(users []v1alpha1.DatabaseUser) error {
 			return &engine.Refusal{Check: "user", Reason: u.Name + " is there without being listed",
 				Hint: "leave it out of spec.auth.users"}
 		}
+		if err := checkUser(e, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkUser asks the engine, if it has rules of its own.
+func checkUser(e engine.Engine, u v1alpha1.DatabaseUser) error {
+	if c, ok := e.(engine.UserChecker); ok {
+		return c.CheckUser(u)
 	}
 	return nil
 }
