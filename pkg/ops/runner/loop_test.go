@@ -334,8 +334,8 @@ func TestLoopWritesDownFirst(t *testing.T) {
 	}
 }
 
-// TestLoopRefusesToStepBack: a cancel that is refused is not carried out, so that the operation can be finished; one that
-// waits for a person goes on to step back.
+// TestLoopRefusesToStepBack: a cancel that is refused is not carried out, so that the operation can be finished. One
+// that waits for a person goes on to step back.
 func TestLoopRefusesToStepBack(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[ops.Kind]v1alpha1.Phase{

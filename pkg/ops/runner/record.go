@@ -64,7 +64,8 @@ func (l *Loop) pause(ctx context.Context, op *v1alpha1.Operation, cause error) e
 	k := ops.KindOf(cause)
 	person := k == ops.NeedsHuman || k == ops.Refused || k == ops.Failed
 	// A refused cancel is not carried out: the command that began the operation, typed again, finishes it.
-	if person && op.Status.Phase == v1alpha1.PhaseRunning || k == ops.Refused && op.Status.Phase == v1alpha1.PhaseCancelling {
+	phase := op.Status.Phase
+	if person && phase == v1alpha1.PhaseRunning || k == ops.Refused && phase == v1alpha1.PhaseCancelling {
 		op.Status.Phase = v1alpha1.PhasePaused
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ops.SaveGrace)
