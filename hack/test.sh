@@ -130,7 +130,7 @@ if phase build make build failpoint "$root/bin/cluster"; then
 		done
 		# These ask a real API server, and skip where none is named, as in unit.
 		phase kube env DBOP_E2E_KUBECONFIG="${DBOP_E2E_KUBECONFIG:-/var/lib/dbop-cluster/kubeconfig}" \
-			go test -count=1 -v -run TestRealCluster ./pkg/kube || failures=1
+			go test -vet=off -ldflags=-w -count=1 -v -run TestRealCluster ./pkg/kube || failures=1
 		beside $lint || failures=1
 	else
 		failures=1
@@ -138,9 +138,9 @@ if phase build make build failpoint "$root/bin/cluster"; then
 		phase lint make lint || true
 	fi
 	phase agents make agents GOFLAGS='-buildvcs=false -v' || failures=1
-	phase harness go test -v ./test/harness/... || failures=1
+	phase harness go test -vet=off -ldflags=-w -v ./test/harness/... || failures=1
 	# The components are Kubernetes itself; they have no tests of ours.
-	phase hack bash -c 'cd hack/cluster && go test $(go list ./... | grep -v /components)' || failures=1
+	phase hack bash -c 'cd hack/cluster && go test -vet=off -ldflags=-w $(go list ./... | grep -v /components)' || failures=1
 	phase generate hack/generated.sh || failures=1
 else
 	failures=1
