@@ -17,6 +17,8 @@ import (
 
 const (
 	barLink = 1.5
+	// stopWithin is how long a server may write to its disk before it ends.
+	stopWithin = 10 * time.Minute
 	// plainClaim is the volume of the server that is upgraded by hand.
 	plainClaim = "plain"
 	plainServe = `exec postgres -D /data/%s -k /tmp -c listen_addresses=`
@@ -151,7 +153,7 @@ func (m *majorUpgrade) byHand(ctx context.Context) (time.Duration, error) {
 	if err := core.Pods(m.ns).Delete(ctx, "plain-old", metav1.DeleteOptions{}); err != nil {
 		return 0, fmt.Errorf("stop the plain server: %w", err)
 	}
-	if err := harness.Until(ctx, healthyWithin, "the plain server to stop", func(ctx context.Context) error {
+	if err := harness.Until(ctx, stopWithin, "the plain server to stop", func(ctx context.Context) error {
 		if _, err := core.Pods(m.ns).Get(ctx, "plain-old", metav1.GetOptions{}); err == nil {
 			return errors.New("its pod is there")
 		}
@@ -205,6 +207,7 @@ func (m *majorUpgrade) pod(name, image, script string) *corev1.Pod {
 	c := &p.Spec.Containers[0]
 	c.ReadinessProbe, c.TerminationMessagePolicy = nil, corev1.TerminationMessageFallbackToLogsOnError
 	p.Spec.RestartPolicy = corev1.RestartPolicyNever
+	p.Spec.TerminationGracePeriodSeconds = new(int64(stopWithin / time.Second))
 	p.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: plainClaim}}}}
 	return p

@@ -6,11 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
 // TestPostgres has a Job take a base backup into a store, and a pod load it from there.
 func TestPostgres(t *testing.T) {
+	if !torture.Full() {
+		t.Skip("make torture ENGINE=objectstore runs it: the tests of PostgreSQL back up to this store, and restore from it")
+	}
 	s := newScene(t, "store-pg")
 	found, err := harness.PostgresReleases(17)
 	s.ok(err)
