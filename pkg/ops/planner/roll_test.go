@@ -44,6 +44,20 @@ func has(s *ops.State, member string) {
 	m.Pod.Settings = m.Workload.Settings
 }
 
+// pendingSince has a member whose pod is so much younger than the record of its restart take a setting at its next start.
+func pendingSince(member string, younger time.Duration) func(*ops.State) {
+	return func(s *ops.State) {
+		for i := range s.View.Members {
+			if s.View.Members[i].Name == member {
+				s.View.Members[i].Pending = []string{"speed"}
+			}
+		}
+		written := &s.Operation.Status.Journal[len(s.Operation.Status.Journal)-1]
+		written.StartedAt = ops.Stamp(s.Now)
+		s.Kube.Members[s.MemberIndex(member)].Pod.Created = written.StartedAt.Add(younger)
+	}
+}
+
 // steppingBack reverses a change of settings.
 func steppingBack(s *ops.State) {
 	s.Operation.Status.Phase = v1alpha1.PhaseCancelling
@@ -61,6 +75,10 @@ func TestRollPlans(t *testing.T) {
 			want: []string{"roll-member/db-2", "roll-member/db-3", "hand-over/db-2", "roll-member/db-1"}},
 		"none twice": {state: configuring(3, []string{"db-2"}, nil),
 			want: []string{"roll-member/db-3", "hand-over/db-2", "roll-member/db-1"}},
+		"one whose restart was written down, and not made": {state: configuring(3, []string{"db-2", "db-3", "db-1"},
+			pendingSince("db-1", -time.Second)), want: []string{"hand-over/db-2", "roll-member/db-1"}},
+		"one that still waits after its restart": {state: configuring(3, []string{"db-2", "db-3", "db-1"},
+			pendingSince("db-1", time.Second))},
 		"members that know no digest": {state: configuring(1, nil, func(s *ops.State) {
 			s.Kube.Members[0].Workload.Settings, s.Operation.Spec.Waive = "", []string{"downtime"}
 		}), want: []string{"roll-member/db-1"}},

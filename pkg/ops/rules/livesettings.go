@@ -46,11 +46,12 @@ func ChangedOptions(have, want map[string]string) []string {
 
 // Rolled reports whether this operation restarted a member for the settings that it wants now: once is enough, once
 // more after the leader changed, which may have brought what the member was waiting for, and once more on the way back.
+// A restart that was written down only, by a process that was killed then, does not count: the pod is older than that.
 func (p Situation) Rolled(name string) bool {
 	times, again := 0, false
 	for _, e := range p.S.Operation.Status.Journal {
 		switch {
-		case e.Step == string(ops.ActionRoll)+"/"+name:
+		case e.Step == string(ops.ActionRoll)+"/"+name && !p.S.Kube.Member(name).Pod.Created.Before(e.StartedAt.Time):
 			times++
 		case strings.HasPrefix(e.Step, string(ops.ActionHandOver)+"/") && times == 1 && !again:
 			times, again = 0, true
