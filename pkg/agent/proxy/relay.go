@@ -41,6 +41,9 @@ type end struct {
 	ended bool
 	// interest is what the loop waits for.
 	interest uint32
+	// parked says that the loop does not watch this side: both directions of it are at their end, which the loop would be
+	// told of again and again, and what it sent last is not read yet, as its peer has no room.
+	parked bool
 }
 
 // pair is a client and the server that it speaks with.
@@ -206,9 +209,16 @@ func (r *relay) serve(e *end, events uint32) {
 	switch broken := events&(unix.EPOLLERR|unix.EPOLLHUP) != 0; {
 	case e.interest&unix.EPOLLIN != 0 && events&(unix.EPOLLIN|unix.EPOLLERR|unix.EPOLLHUP) != 0:
 		r.pass(e)
+	case events&unix.EPOLLERR == 0 && broken && !e.ended && len(e.peer.waiting) > 0:
+		r.park(e)
 	case broken:
 		r.drop(e.pair)
 	}
+}
+
+// park has the loop not watch a side until something is to be read from it again.
+func (r *relay) park(e *end) {
+	e.parked = unix.EpollCtl(r.epoll, unix.EPOLL_CTL_DEL, e.fd, nil) == nil
 }
 
 // pass hands what one side sent to the other.
@@ -268,7 +278,11 @@ func (r *relay) want(e *end, interest uint32) {
 		return
 	}
 	e.interest = interest
-	event := unix.EpollEvent{Events: interest, Fd: int32(e.fd)}  //nolint:gosec // a descriptor is small
+	event := unix.EpollEvent{Events: interest, Fd: int32(e.fd)} //nolint:gosec // a descriptor is small
+	if e.parked {
+		e.parked = unix.EpollCtl(r.epoll, unix.EPOLL_CTL_ADD, e.fd, &event) != nil
+		return
+	}
 	_ = unix.EpollCtl(r.epoll, unix.EPOLL_CTL_MOD, e.fd, &event) // it is there
 }
 

@@ -86,6 +86,41 @@ func TestRelay(t *testing.T) {
 	defer r.mu.Unlock()
 }
 
+// TestRelayHeld has a server send its last bytes, and end, to a client that sends nothing more and reads late. The system
+// tells of the end of both directions while bytes are still to be read.
+func TestRelayHeld(t *testing.T) {
+	t.Parallel()
+	r := open(t)
+	client, near := socket(t)
+	server, far := socket(t)
+	const small, content = 4 << 10, 150 << 10
+	if err := errors.Join(client.SetReadBuffer(small), near.SetWriteBuffer(small), client.CloseWrite(),
+		r.add(near, far, always)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(server); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Write(make([]byte, content)); err != nil {
+		t.Fatal(err)
+	}
+	_ = server.CloseWrite()
+	for held := false; !held; time.Sleep(time.Millisecond) {
+		seen := make(chan bool)
+		r.call(func() {
+			some := len(r.ends) == 0
+			for _, e := range r.ends {
+				some = some || e.parked
+			}
+			go func() { seen <- some }()
+		})
+		held = <-seen
+	}
+	if got, err := io.ReadAll(client); err != nil || len(got) != content {
+		t.Errorf("%d of %d bytes came: %v", len(got), content, err)
+	}
+}
+
 // TestRelayEnds holds that both sides end when one is gone, and that nothing is kept.
 func TestRelayEnds(t *testing.T) {
 	t.Parallel()
