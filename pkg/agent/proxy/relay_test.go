@@ -86,8 +86,8 @@ func TestRelay(t *testing.T) {
 	defer r.mu.Unlock()
 }
 
-// TestRelayHeld has a server send its last bytes, and end, to a client that sends nothing more and reads late. The system
-// tells of the end of both directions while bytes are still to be read.
+// TestRelayHeld has a server send its last bytes, and end, to a client that sends nothing more and reads late. The
+// system tells of the end of both directions while bytes are still to be read.
 func TestRelayHeld(t *testing.T) {
 	t.Parallel()
 	r := open(t)

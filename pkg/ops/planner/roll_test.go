@@ -44,7 +44,8 @@ func has(s *ops.State, member string) {
 	m.Pod.Settings = m.Workload.Settings
 }
 
-// pendingSince has a member whose pod is so much younger than the record of its restart take a setting at its next start.
+// pendingSince has a member take a setting at its next start, whose pod is so much younger than the record of its
+// restart.
 func pendingSince(member string, younger time.Duration) func(*ops.State) {
 	return func(s *ops.State) {
 		for i := range s.View.Members {
