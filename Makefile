@@ -72,11 +72,12 @@ unit: etcd-binaries ## Tests that need no cluster
 	go test $(TESTFLAGS) ./cmd/... ./pkg/... ./test/simulation/... ./test/plans/... ./test/history/... ./hack/release/... ./hack/picture/... ./hack/words/...
 
 .PHONY: agents
+# Of the versions besides the one of this machine, the newest; make torture has all. Those on the cluster are another one.
 agents: $(CLUSTER) ## Agents with real PostgreSQL and Valkey servers as plain processes, and what happens to them; AREA=REGEXP chooses tests
 	hack/postgres.sh
 	hack/valkey.sh
 	go test $(TESTFLAGS) -parallel 3 -timeout 20m ./test/agent $(if $(AREA),-run "$(AREA)")
-	$(if $(AREA),,hack/agents.sh 17 18)
+	$(if $(AREA),,hack/agents.sh 18)
 
 # Where tests of pkg/repository look for object stores, and for age; those that find none are skipped.
 STORES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/dbop-stores

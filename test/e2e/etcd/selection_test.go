@@ -32,7 +32,7 @@ func groups() []group {
 		// Nothing runs beside these.
 		{1, []string{"TestAPIServerRestarts", "TestOperatorOutlivesServer", "TestOutages", "TestMissingObjectsEndNothing",
 			"TestRecordDeleted"}},
-		{2, []string{"TestGrowUnderLoad", "TestRestoreUnderLoad", "TestDowngradeUnderLoad", "TestSettingsUnderLoad",
+		{1, []string{"TestGrowUnderLoad", "TestRestoreUnderLoad", "TestDowngradeUnderLoad", "TestSettingsUnderLoad",
 			"TestCertificatesRotateUnderLoad", "TestAuthUnderLoad", "TestUpgradeUnderLoad"}},
 		{1, []string{"TestRecoverFromData/3.5", "TestRecoverFromData/3.6", "TestRecoverFromData/3.7",
 			"TestRecoverFromBackup/all_lost", "TestRecoverFromBackup/the_last_is_damaged", "TestRecoverBringsBack",
@@ -46,7 +46,7 @@ func groups() []group {
 		{1, []string{"TestQuotaUsedUp", "TestDamageFoundWhileRunning", "TestDamagedBackup",
 			"TestVolumeTooFullToDefragment"}},
 		{1, []string{"TestPlainText", "TestOutsidePlain", "TestOutsideSecured"}},
-		{2, []string{"TestDryRun", "TestEditRole", "TestHostileTenant", "TestExportedNamespace", "TestTwoAtOnce",
+		{1, []string{"TestDryRun", "TestEditRole", "TestHostileTenant", "TestExportedNamespace", "TestTwoAtOnce",
 			"TestTokenLeavesNoTrace"}},
 		{1, []string{"TestOperatorKilled", "TestOperatorReplicas", "TestOperatorUpgraded", "TestOperatorTurnsDown"}},
 		{1, []string{"TestCertificatesRanOut", "TestCertificatesOfAnOwnAuthority", "TestAuthorityFromAnIssuer",

@@ -10,12 +10,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
 // TestForcedFailover: a pair's replica lacks more than it may, and its primary never comes back. The members wait, the
 // tool says what is lost, and a person decides.
 func TestForcedFailover(t *testing.T) {
+	if !torture.Full() {
+		t.Skip("make torture ENGINE=postgres runs it; TestRequests forces a failover of plain processes")
+	}
 	s := newScene(t, "force")
 	release := s.releases(17)[0]
 	s.create(release, "2", "--config", "max-lag=1Mi")
