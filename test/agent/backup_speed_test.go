@@ -19,8 +19,7 @@ func TestBackupSpeed(t *testing.T) {
 		t.Skip("-speed is not set")
 	}
 	s := newSite(t, options{durability: protocol.Async, members: 1})
-	s.wait("a primary", func() bool { return s.primary() != nil })
-	m := s.primary()
+	m := s.awaitPrimary()
 	if _, err := m.ask("dbop", 5*time.Minute, "CREATE TABLE much AS SELECT n, md5(n::text) || md5((-n)::text) AS word, "+
 		"random() AS number FROM generate_series(1, 8000000) n; CHECKPOINT"); err != nil {
 		t.Fatal(err)

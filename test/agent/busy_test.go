@@ -31,8 +31,7 @@ func TestBusy(t *testing.T) {
 	generations := map[*site]protocol.Generation{}
 	for range 2 {
 		s := newSite(t, options{durability: protocol.Strict, members: 3, slow: true})
-		s.wait("a primary", func() bool { return s.primary() != nil })
-		p := s.primary()
+		p := s.awaitPrimary()
 		if err := s.engine.prepare(p); err != nil {
 			t.Fatal(err)
 		}

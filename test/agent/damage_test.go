@@ -20,8 +20,7 @@ const damaged = "pg_description_o_c_o_index"
 func TestCheckData(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, options{durability: protocol.Async, members: 1})
-	s.wait("a primary", func() bool { return s.primary() != nil })
-	m := s.primary()
+	m := s.awaitPrimary()
 	if _, err := m.ask("dbop", 10*time.Second, `CREATE DATABASE "it's" TEMPLATE template0;`); err != nil {
 		t.Fatal(err)
 	}

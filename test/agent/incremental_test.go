@@ -165,7 +165,7 @@ func refusesIncremental(t *testing.T) {
 	t.Helper()
 	s := newSite(t, options{durability: protocol.Async, members: 1})
 	s.wait("a primary", func() bool { return s.primary() != nil })
-	err := s.primary().client.KeepBase(t.Context(), api.Base{Backup: "db-1", Repository: "offsite"}, []byte("x"))
+	err := s.awaitPrimary().client.KeepBase(t.Context(), api.Base{Backup: "db-1", Repository: "offsite"}, []byte("x"))
 	if err == nil || !strings.Contains(err.Error(), "17 or later") {
 		t.Errorf("an old version keeps a base: %v", err)
 	}

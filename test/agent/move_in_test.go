@@ -287,16 +287,16 @@ func TestMoveInCluster(t *testing.T) {
 	seller := api.NewUser{User: api.User{Name: "seller", Role: "seller", Grants: []api.Grant{{}}},
 		Password: stockPassword}
 	for _, u := range []api.NewUser{boss, seller} {
-		if err := former.primary().client.EnsureUser(t.Context(), u); err != nil {
+		if err := former.awaitPrimary().client.EnsureUser(t.Context(), u); err != nil {
 			t.Fatal(err)
 		}
 	}
 	table := "CREATE TABLE orders (id bigserial PRIMARY KEY, what text)"
-	if _, err := former.primary().askIn("app", table); err != nil {
+	if _, err := former.awaitPrimary().askIn("app", table); err != nil {
 		t.Fatal(err)
 	}
 	former.wait("all stream", former.whole)
-	p, way := former.primary(), former.members[0]
+	p, way := former.awaitPrimary(), former.members[0]
 	if p == way {
 		way = former.members[1]
 	}
@@ -309,7 +309,7 @@ func TestMoveInCluster(t *testing.T) {
 	s := newSite(t, options{durability: protocol.Preferred, members: 1, sourceSecret: secret, source: &protocol.Source{
 		Address: "127.0.0.1:" + strconv.Itoa(way.clients), User: "boss"}})
 	s.followed("the former cluster is followed")
-	if _, err := former.primary().askIn("app", "INSERT INTO orders (what) VALUES ('before')"); err != nil {
+	if _, err := former.awaitPrimary().askIn("app", "INSERT INTO orders (what) VALUES ('before')"); err != nil {
 		t.Fatal(err)
 	}
 	p.kill()
@@ -321,13 +321,13 @@ func TestMoveInCluster(t *testing.T) {
 		t.Errorf("the former primary keeps its log for the slots %v: %v", kept, err)
 	}
 	s.followed("the former cluster is followed after its failover")
-	if _, err := former.primary().askIn("app", "INSERT INTO orders (what) VALUES ('after')"); err != nil {
+	if _, err := former.awaitPrimary().askIn("app", "INSERT INTO orders (what) VALUES ('after')"); err != nil {
 		t.Fatal(err)
 	}
 	out := s.cutOver(api.Cutover{})
 	t.Logf("nobody could write for %s", out.Gap)
 	s.same("app", "SELECT what FROM orders ORDER BY id", [][]string{{"before"}, {"after"}})
-	if _, err := former.primary().askIn("app", "SELECT"); err == nil {
+	if _, err := former.awaitPrimary().askIn("app", "SELECT"); err == nil {
 		t.Error("the former cluster lets somebody into its database")
 	}
 	former.wait("the former cluster is whole", former.whole)
