@@ -6,18 +6,19 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
-// deployed is an operator that is started again when it ends because it could not renew its lease, as a Deployment
-// would have it.
+// deployed is an operator that is started again when it ends, as a Deployment would have it: it ends when it can't renew
+// its lease, and when no API server answers at its start.
 type deployed struct {
 	mu       sync.Mutex
 	running  *harness.Process
 	stopping bool
 	done     chan harness.Result
-	// Restarts counts how often it was started again.
+	// restarts counts how often it was started again.
 	restarts int
 }
 
@@ -28,11 +29,15 @@ func (s *scene) deployed() *deployed {
 		for {
 			r, err := d.current().Wait()
 			d.mu.Lock()
-			if err != nil || d.stopping || !strings.Contains(r.Stderr, "leader election lost") {
-				d.mu.Unlock()
+			over := err != nil || d.stopping || strings.Contains(r.Stderr, "panic: ")
+			d.mu.Unlock()
+			if over {
 				d.done <- r
 				return
 			}
+			s.Logf("the operator ended: %s", r.Stderr[strings.LastIndex(strings.TrimSpace(r.Stderr), "\n")+1:])
+			time.Sleep(time.Second) // as a kubelet waits before it starts a container again
+			d.mu.Lock()
 			d.restarts++
 			d.running = s.operating()
 			d.mu.Unlock()
