@@ -37,13 +37,25 @@ func (s *scene) deployed() *deployed {
 			}
 			s.Logf("the operator ended: %s", r.Stderr[strings.LastIndex(strings.TrimSpace(r.Stderr), "\n")+1:])
 			time.Sleep(time.Second) // as a kubelet waits before it starts a container again
-			d.mu.Lock()
-			d.restarts++
-			d.running = s.operating()
-			d.mu.Unlock()
+			if !d.again(s) {
+				d.done <- r
+				return
+			}
 		}
 	}()
 	return d
+}
+
+// again starts it, unless it was to end meanwhile.
+func (d *deployed) again(s *scene) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stopping {
+		return false
+	}
+	d.restarts++
+	d.running = s.operating()
+	return true
 }
 
 func (d *deployed) current() *harness.Process {
