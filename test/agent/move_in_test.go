@@ -284,6 +284,9 @@ func (l logical) values() map[string]string {
 // TestMoveInCluster moves from one cluster of agents to another one, by the way of its clients, while that fails over:
 // the former cluster goes on as a cluster, closed to clients.
 func TestMoveInCluster(t *testing.T) {
+	if !*allFlag && !torture() {
+		t.Skip("-all is not set; TestUpgradeOnline moves from such a cluster on Kubernetes, without its failover")
+	}
 	t.Parallel()
 	former := newSite(t, options{durability: protocol.Preferred, members: 3, engine: logical{}})
 	former.wait("a primary", func() bool { return former.primary() != nil })
