@@ -8,7 +8,7 @@ set -euo pipefail
 
 logs=$(mktemp -d "${TMPDIR:-/tmp}/dbop-test.XXXXXX")
 began=$SECONDS
-limit=${DBOP_TEST_LIMIT:-5000}
+limit=${DBOP_TEST_LIMIT:-5250}
 # What is worth seeing while it runs: verdicts, not chatter.
 verdicts='^(ok|FAIL|---|    ---|panic:|\?|make: \*\*\*|seed|[0-9]+ issues)|no test files|^cluster:|^ready'
 
