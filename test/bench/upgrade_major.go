@@ -21,14 +21,18 @@ const (
 	stopWithin = 10 * time.Minute
 	// plainClaim is the volume of the server that is upgraded by hand.
 	plainClaim = "plain"
-	plainServe = `exec postgres -D /data/%s -k /tmp -c listen_addresses=`
+	// A volume that is mounted again is open to the group of the pod, which a server refuses.
+	plainServe = `chmod 700 /data/%[1]s; exec postgres -D /data/%[1]s -k /tmp -c listen_addresses=`
 	plainMake  = `[ -e /data/old ] || initdb -D /data/old -U postgres -k --encoding UTF8 --locale C.UTF-8 >/dev/null; `
+	// plainOptions removes what some builds of the server keep with each column, and the later version does not take. The
+	// tool does the same with a copy.
+	plainOptions = `UPDATE pg_attribute SET attoptions = NULL WHERE attoptions IS NOT NULL`
 	// plainUpgrade converts the data with the programs of both versions. The libraries that this image lacks come along.
-	plainUpgrade = `set -e; mkdir /data/work /tmp/l; cd /data/work; for l in /data/former/libraries/*; do ` +
+	plainUpgrade = `set -e; chmod 700 /data/old; mkdir /data/work /tmp/l; cd /data/work; for l in /data/former/libraries/*; do ` +
 		`[ -e /usr/lib/*-linux-gnu/${l##*/} ] || ln -s $l /tmp/l/; done; ` +
 		`initdb -D /data/new -U postgres -k --encoding UTF8 --locale C.UTF-8 >/dev/null; ` +
 		`LD_LIBRARY_PATH=/tmp/l pg_upgrade --link -U postgres -s /tmp -b /data/former/usr/lib/postgresql/%d/bin ` +
-		`-d /data/old -D /data/new`
+		`-d /data/old -D /data/new || { tail -n 20 /data/new/pg_upgrade_output.d/*/log/pg_upgrade_server.log; exit 1; }`
 )
 
 // majorUpgrade is a measurement of an upgrade of PostgreSQL to another major version.
@@ -135,7 +139,7 @@ func (m *majorUpgrade) byHand(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	for _, words := range []string{"until pg_isready -q -h /tmp; do sleep 0.05; done",
-		"psql -q -h /tmp -U postgres -c '" + m.fill + "' -c CHECKPOINT"} {
+		"psql -q -h /tmp -U postgres -c '" + m.fill + "' -c '" + plainOptions + "' -c CHECKPOINT"} {
 		if _, err := m.inPod(ctx, m.ns, "plain-old", "", words); err != nil {
 			return 0, err
 		}
