@@ -28,8 +28,8 @@ const (
 	// tool does the same with a copy.
 	plainOptions = `UPDATE pg_attribute SET attoptions = NULL WHERE attoptions IS NOT NULL`
 	// plainUpgrade converts the data with the programs of both versions. The libraries that this image lacks come along.
-	plainUpgrade = `set -e; chmod 700 /data/old; mkdir /data/work /tmp/l; cd /data/work; for l in /data/former/libraries/*; do ` +
-		`[ -e /usr/lib/*-linux-gnu/${l##*/} ] || ln -s $l /tmp/l/; done; ` +
+	plainUpgrade = `set -e; chmod 700 /data/old; mkdir /data/work /tmp/l; cd /data/work; ` +
+		`for l in /data/former/libraries/*; do [ -e /usr/lib/*-linux-gnu/${l##*/} ] || ln -s $l /tmp/l/; done; ` +
 		`initdb -D /data/new -U postgres -k --encoding UTF8 --locale C.UTF-8 >/dev/null; ` +
 		`LD_LIBRARY_PATH=/tmp/l pg_upgrade --link -U postgres -s /tmp -b /data/former/usr/lib/postgresql/%d/bin ` +
 		`-d /data/old -D /data/new || { tail -n 20 /data/new/pg_upgrade_output.d/*/log/pg_upgrade_server.log; exit 1; }`
@@ -79,7 +79,8 @@ func measureUpgradeMajor(ctx context.Context, b *bench) error {
 		fmt.Printf("no write for %.2f s, by hand %.2f s\n", ours[i], theirs[i])
 	}
 	b.rows.judged(fmt.Sprintf("major upgrade of %d MiB by links: time without writes ÷ pg_upgrade --link by hand",
-		b.sizeMiB), ours.median()/theirs.median(), "ratio", barLink, "ours: "+ours.spread("s")+"; by hand: "+theirs.spread("s"))
+		b.sizeMiB), ours.median()/theirs.median(), "ratio", barLink,
+		"ours: "+ours.spread("s")+"; by hand: "+theirs.spread("s"))
 	return nil
 }
 

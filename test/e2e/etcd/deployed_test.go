@@ -11,8 +11,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
-// deployed is an operator that is started again when it ends, as a Deployment would have it: it ends when it can't renew
-// its lease, and when no API server answers at its start.
+// deployed is an operator that is started again when it ends, as a Deployment would have it. It ends when it can't
+// renew its lease, and when no API server answers at its start.
 type deployed struct {
 	mu       sync.Mutex
 	running  *harness.Process
