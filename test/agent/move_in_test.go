@@ -17,10 +17,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
-// mostGap is within which writes go on after a cut over of a machine that several clusters keep busy; the measures of
-// an idle one are in hack/bench.sh.
-const mostGap = 30 * time.Second
-
 // askIn runs statements in a database of a member, as the agent's user.
 func (m *member) askIn(database, statements string) ([][]string, error) {
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
@@ -85,7 +81,7 @@ func TestMoveIn(t *testing.T) {
 	s.wait("some rows more", func() bool { return writers.rows.Load() > before+200 })
 	out := s.cutOver(api.Cutover{})
 	t.Logf("nobody could write for %s; %d rows were acknowledged", out.Gap, writers.rows.Load())
-	if out.Gap <= 0 || out.Gap > mostGap || out.Paused != api.UntilOpened ||
+	if out.Gap <= 0 || out.Gap > 5*time.Second || out.Paused != api.UntilOpened ||
 		!strings.Contains(out.Compared, "has as many rows as at the source") {
 		t.Errorf("the answer is %+v", out)
 	}

@@ -232,7 +232,7 @@ func (s *site) awaitPrimary() (p *member) {
 // wait polls until something holds, and says how long that took.
 func (s *site) wait(what string, holds func() bool) time.Duration {
 	s.t.Helper()
-	return s.waitWithin(3*time.Minute, what, holds)
+	return s.waitWithin(90*time.Second, what, holds)
 }
 
 func (s *site) waitWithin(most time.Duration, what string, holds func() bool) time.Duration {
