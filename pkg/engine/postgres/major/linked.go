@@ -18,8 +18,8 @@ import (
 // earlier one can't use them any more.
 //
 // What becomes the member's directory is made next to it, and takes its place once it is whole. The member's own
-// directory stays as it is until then, but for what pg_upgrade renames there, and for what the former server wrote while it was
-// run: so Revert makes a member of the former version again.
+// directory stays as it is until then, but for what pg_upgrade renames there, and for what the former server wrote
+// while it was run: so Revert makes a member of the former version again.
 type Linked struct {
 	// Upgrade has the programs. Its Directory is that of the member's data, in a directory of the member alone.
 	Upgrade
