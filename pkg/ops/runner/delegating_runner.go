@@ -71,6 +71,11 @@ func (b *DelegatingRunner) Resume(ctx context.Context, namespace, cluster string
 	} else if !alive || active != nil && policy.NeededDirectory(active) != "" {
 		return b.Runner.Resume(ctx, namespace, cluster, cancel)
 	}
+	if cancel {
+		if err := b.judgeBack(ctx, namespace, cluster); err != nil {
+			return nil, err
+		}
+	}
 	lifted, err := SetPaused(ctx, b.Store, namespace, cluster, nil)
 	if err != nil {
 		return nil, err

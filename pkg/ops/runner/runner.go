@@ -74,6 +74,11 @@ func (r *Runner) Resume(ctx context.Context, namespace, cluster string, cancel b
 		return nil, busy(err)
 	}
 	defer func() { _ = lease.Release(context.WithoutCancel(ctx)) }()
+	if cancel {
+		if err := r.judgeBack(ctx, namespace, cluster); err != nil {
+			return nil, err
+		}
+	}
 	lifted, err := SetPaused(ctx, r.Store, namespace, cluster, nil)
 	if err != nil && !errors.Is(err, kube.ErrNotFound) {
 		return nil, err

@@ -27,3 +27,17 @@ func (r *Runner) recorded(ctx context.Context, op *v1alpha1.Operation) *v1alpha1
 	}
 	return c
 }
+
+// judgeBack refuses to step back an operation whose way back the planner refuses at once. It writes nothing, so the
+// operation and what is wanted of the cluster stay as they were. What can't be observed now is not judged: who steps it
+// back observes again.
+func (r *Runner) judgeBack(ctx context.Context, namespace, cluster string) error {
+	p, err := r.PrepareResume(ctx, namespace, cluster, true)
+	if err != nil && ops.KindOf(err) == ops.Refused {
+		return err
+	}
+	if err != nil || p.Plan.Blocked == nil || p.Plan.Blocked.Kind != ops.Refused || len(p.Plan.Steps) > 0 {
+		return nil
+	}
+	return p.Plan.Blocked
+}

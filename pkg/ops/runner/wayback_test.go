@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
@@ -137,4 +138,40 @@ func follow(t *testing.T, name, text string, r *Runner, sh *shelf, s ops.State) 
 			t.Errorf("%s: %q of %q: %v", name, c.Args, text, err)
 		}
 	}
+}
+
+// TestCancelRefusedWritesNothing: the record and what is wanted of the cluster are as before, so that the command that
+// began the operation, typed again, finishes it.
+func TestCancelRefusedWritesNothing(t *testing.T) {
+	t.Parallel()
+	onShelf(t, func(sh *shelf, r *Runner) {
+		r.Decide = func(e engine.Engine, s ops.State) ops.Decision {
+			if s.Cancelling() {
+				return ops.Decision{Blocked: &ops.Error{Kind: ops.Refused, Message: "the later version has written"}}
+			}
+			return planner.Decide(e, s)
+		}
+		op := opstest.Operation(v1alpha1.VerbScale)
+		op.Spec.Members, op.Spec.FromMembers, op.Status.Phase = 5, 3, v1alpha1.PhasePaused
+		sh.operations = append(sh.operations, op)
+		sh.cluster.Spec.Members = 5
+		sh.cluster.Spec.Paused = true
+		b, _ := delegating(sh, r, true)
+		for name, resume := range map[string]func(context.Context, string, string, bool) (*v1alpha1.Operation, error){
+			"alone": r.Resume, "with an operator": b.Resume,
+		} {
+			_, err := resume(context.Background(), "shop", "db", true)
+			if ops.KindOf(err) != ops.Refused || !strings.Contains(err.Error(), "has written") {
+				t.Errorf("%s: %v", name, err)
+			}
+			if sh.version > 0 {
+				t.Errorf("%s: %d writes, %d members, %s", name, sh.version, sh.cluster.Spec.Members,
+					sh.operations[0].Status.Phase)
+			}
+		}
+		got, err := r.Resume(context.Background(), "shop", "db", false)
+		if err != nil || got.Status.Phase != v1alpha1.PhaseSucceeded {
+			t.Errorf("it can't be finished: %v", err)
+		}
+	})
 }
