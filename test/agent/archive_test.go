@@ -253,13 +253,13 @@ func (s *site) collector(t *testing.T) *helper.Collector {
 		Report: func(err error) { t.Log("collect:", err) }}
 }
 
-// TestArchiveStop: a server that stops doesn't wait for the archive, which nobody serves.
+// TestArchiveStop: a server that stops doesn't wait for the archive, which nobody serves. It has a bound in seconds, so
+// it runs beside no other test.
 func TestArchiveStop(t *testing.T) {
-	t.Parallel()
 	s := newSite(t, options{durability: protocol.Strict, members: 3, engine: archiving{}})
 	s.wait("a primary", func() bool { return s.primary() != nil })
 	s.wait("files that wait", func() bool {
-		files, err := s.primary().client.LogFiles(t.Context())
+		files, err := s.awaitPrimary().client.LogFiles(t.Context())
 		return err == nil && len(files.Names) > 2
 	})
 	for _, m := range append([]*member{s.awaitPrimary()}, s.members...) {

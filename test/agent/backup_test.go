@@ -49,8 +49,8 @@ func TestBackup(t *testing.T) {
 				t.Errorf("row %d is not in the copy of the %s", id, name)
 			}
 		}
-		st := m.status()
-		if st.System != p.status().System || st.Server.Position.Timeline <= p.status().Server.Position.Timeline {
+		st := m.known()
+		if st.System != p.known().System || st.Server.Position.Timeline <= p.known().Server.Position.Timeline {
 			t.Errorf("the restored database is %s at %v", st.System, st.Server.Position)
 		}
 		spare := r.spare[0]

@@ -56,7 +56,7 @@ func TestCrashesValkey(t *testing.T) {
 	s.make(trouble{"the server of the primary crashes again and again", func(s *story) {
 		p := s.awaitPrimary()
 		for crashes := 1; ; crashes++ {
-			g := p.status().Generation
+			g := p.known().Generation
 			p.strike(p.first, syscall.SIGKILL)
 			s.ended(g)
 			if now := s.primary(); now != nil && now != p {

@@ -114,7 +114,7 @@ func TestIncremental(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []api.Base{{Backup: "db-2", Repository: "offsite"}, {Backup: "db-0", Repository: "other"}}
-		if got := m.status().Server.Bases; !slices.Equal(got, want) {
+		if got := m.known().Server.Bases; !slices.Equal(got, want) {
 			t.Errorf("%s keeps %+v", m.id, got)
 		}
 	}

@@ -243,3 +243,13 @@ func (m *member) status() *api.Status {
 	}
 	return &st
 }
+
+// known asks one member until it answers: on a busy machine one question may take too long.
+func (m *member) known() (st *api.Status) {
+	m.site.t.Helper()
+	m.site.wait("an answer of "+string(m.id), func() bool {
+		st = m.status()
+		return st != nil
+	})
+	return st
+}

@@ -200,7 +200,7 @@ func TestValkeyMoment(t *testing.T) {
 		p.start()
 		s.wait("all to stream", func() bool { return s.primary() != nil && s.whole() })
 		if i == 0 {
-			facts = append(facts, s.facts(s.other(s.primary()), backups[2]))
+			facts = append(facts, s.facts(s.other(s.awaitPrimary()), backups[2]))
 		}
 		phase()
 	}

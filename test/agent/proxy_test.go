@@ -80,7 +80,7 @@ func TestProxy(t *testing.T) {
 	}
 	s.make(trouble{"the server of the primary is killed", func(s *story) {
 		p := s.awaitPrimary()
-		g := p.status().Generation
+		g := p.known().Generation
 		p.strike(p.first, syscall.SIGKILL)
 		s.ended(g)
 	}})

@@ -24,7 +24,7 @@ func TestReinit(t *testing.T) {
 	s.refuses("may be the last one", reinit(p.id))
 	s.refuses("can follow the primary", reinit(damaged.id))
 	s.refuses("there is no member", reinit("nobody"))
-	before := damaged.status().Server.Volume
+	before := damaged.known().Server.Volume
 	damaged.kill()
 	if err := os.Remove(filepath.Join(damaged.directory, "data", "pgdata", "global", "pg_control")); err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestReinit(t *testing.T) {
 	})
 	s.wait("the copy is removed", func() bool { return s.ask(others[1], reinit(damaged.id)) == nil })
 	s.wait("whole", s.whole)
-	if now := damaged.status().Server.Volume; now == before || now == "" {
+	if now := damaged.known().Server.Volume; now == before || now == "" {
 		t.Errorf("the copy is %q as before", now)
 	}
 	s.clients.check(t)
@@ -47,7 +47,7 @@ func TestRewindInterrupted(t *testing.T) {
 	t.Parallel()
 	s := begin(t, options{durability: protocol.Strict, members: 3}, 1)
 	broken := s.replicas(s.awaitPrimary())[0]
-	before := broken.status().Server.Volume
+	before := broken.known().Server.Volume
 	broken.kill()
 	data := filepath.Join(broken.directory, "data")
 	id, err := datadir.ReadIdentity(data)

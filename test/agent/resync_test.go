@@ -82,7 +82,7 @@ func TestResyncValkey(t *testing.T) {
 	var pumping sync.WaitGroup
 	pumping.Go(func() { s.pump(ctx, &wrote) })
 	s.wait("all to be fast", s.whole)
-	g := p.status().Generation
+	g := p.known().Generation
 	m := s.replicas(p)[0]
 	s.make(trouble{"a replica misses much", func(s *story) {
 		m.kill()
@@ -99,7 +99,7 @@ func TestResyncValkey(t *testing.T) {
 			t.Errorf("%s receives all data %d times", m.id, n)
 		}
 		s.again()
-		if st := p.status(); st == nil || st.Generation != g || !st.Server.Serving {
+		if st := p.known(); st.Generation != g || !st.Server.Serving {
 			t.Errorf("%s does not lead any more:\n%s", p.id, s.describe())
 		}
 		if gap := s.clients.gap(s.since); gap > 5*time.Second {

@@ -127,7 +127,7 @@ func (s *story) fillDisk() {
 			return err != nil && strings.HasPrefix(err.Error(), "MISCONF")
 		})
 		time.Sleep(s.lease())
-		if st := p.status(); st == nil || !st.Server.Serving {
+		if !p.known().Server.Serving {
 			s.t.Errorf("%s does not lead any more:\n%s", p.id, s.describe())
 		}
 	}
@@ -150,7 +150,7 @@ func (s *story) fillReplica() {
 		f.fill()
 	}
 	s.again()
-	if st := p.status(); st == nil || !st.Server.Serving {
+	if !p.known().Server.Serving {
 		s.t.Errorf("%s does not lead any more:\n%s", p.id, s.describe())
 	}
 	f.empty()

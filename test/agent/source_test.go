@@ -71,9 +71,8 @@ func sourceOf(t *testing.T, release, more string) (*stock, options) {
 
 // TestSource moves in from a server that something else made, with a writer: its first primary is killed meanwhile, and
 // then the source is, which comes back with another history. Each row that the source acknowledged is there after the
-// cut over, and so are users who were made meanwhile.
+// cut over, and so are users who were made meanwhile. It has a bound in seconds, so it runs beside no other test.
 func TestSource(t *testing.T) {
-	t.Parallel()
 	source, o := sourceOf(t, "redis-7", "")
 	o.source.Address = source.lagging(200 * time.Millisecond)
 	writer := source.write()

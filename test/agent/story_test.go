@@ -26,7 +26,7 @@ func begin(t *testing.T, o options, seed uint64) *story {
 	t.Helper()
 	s := &story{site: newSite(t, o), random: rand.New(rand.NewPCG(seed, 1))}
 	took := s.wait("a primary", func() bool { return s.primary() != nil })
-	if err := s.engine.prepare(s.primary()); err != nil {
+	if err := s.engine.prepare(s.awaitPrimary()); err != nil {
 		t.Fatal(err)
 	}
 	s.clients = s.write()

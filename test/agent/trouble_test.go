@@ -87,13 +87,13 @@ func troubles() []trouble {
 	return []trouble{
 		{"the server of the primary is killed", func(s *story) {
 			p := s.awaitPrimary()
-			g := p.status().Generation
+			g := p.known().Generation
 			p.strike(p.first, syscall.SIGKILL)
 			s.ended(g)
 		}},
 		{"the agent of the primary is killed", func(s *story) {
 			p := s.awaitPrimary()
-			g := p.status().Generation
+			g := p.known().Generation
 			p.strike(p.agent, syscall.SIGKILL)
 			s.ended(g)
 		}},
@@ -126,14 +126,14 @@ func troubles() []trouble {
 		}},
 		{"the agent of the primary freezes", func(s *story) {
 			p := s.awaitPrimary()
-			g := p.status().Generation
+			g := p.known().Generation
 			p.strike(p.agent, syscall.SIGSTOP)
 			s.ended(g)
 		}},
 		{"the server of the primary freezes", func(s *story) {
 			p := s.awaitPrimary()
 			_, _, server := p.processes()
-			g := p.status().Generation
+			g := p.known().Generation
 			for _, pid := range server {
 				_ = syscall.Kill(pid, syscall.SIGSTOP)
 			}

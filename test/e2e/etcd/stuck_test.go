@@ -11,9 +11,9 @@ import (
 // timeout of minutes.
 const namedWithin = 15 * time.Second
 
-// TestStuck asks for members that can't start, and then for another try.
+// TestStuck asks for members that can't start, and then for another try. It has a bound in seconds, so it runs beside
+// no other test.
 func TestStuck(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		words []string
