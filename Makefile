@@ -105,7 +105,7 @@ torture: failpoint stores cluster-up ## Every kill between two steps, and the lo
 	$(if $(filter valkey,$(ENGINE)),for server in redis-7 redis-8 valkey-9; do go test -v -timeout 4h ./test/agent -all -server $$server -run '$(FAULTS)'; done)
 	$(if $(AREA),,go test -timeout 30m ./pkg/repository/...)
 	DBOP_TORTURE=all ENGINE=$(ENGINE) hack/e2e.sh $(if $(AREA),-run "$(AREA)")
-	$(if $(AREA),,DBOP_TORTURE=all go test ./test/simulation ./pkg/agent/... -timeout 4h)
+	$(if $(AREA),,DBOP_TORTURE=all go test ./test/simulation ./pkg/agent/... ./pkg/engine/etcd -timeout 4h)
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## Static checks: import rules, long lines and replaced words included
