@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -22,8 +23,11 @@ const (
 )
 
 // TestBackup brings a database back from a claim: compared in a throw-away member, then into a new cluster that grows,
-// then over the old one.
+// then over the old one. TestMoment does the same with an object store.
 func TestBackup(t *testing.T) {
+	if !torture.Full() {
+		t.Skip("make torture ENGINE=postgres runs it")
+	}
 	s := newScene(t, "backup")
 	release := s.releases(17)[0]
 	s.claim("backups")
@@ -55,8 +59,12 @@ func TestBackup(t *testing.T) {
 	s.healthy(2)
 }
 
-// TestDamagedBackup: a backup of which one byte is another is refused, and nothing is made of it.
+// TestDamagedBackup: a backup of which one byte is another is refused, and nothing is made of it. Agents that are plain
+// processes refuse it in make agents.
 func TestDamagedBackup(t *testing.T) {
+	if !torture.Full() {
+		t.Skip("make torture ENGINE=postgres runs it")
+	}
 	s := newScene(t, "damaged")
 	release := s.releases(18)[0]
 	dir := t.TempDir()

@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 )
 
 // TestLife takes a cluster through its days while a client writes: it loses no row that was acknowledged.
@@ -64,7 +66,9 @@ func TestLife(t *testing.T) {
 	s.must("stop", "db", "--yes")
 	s.must("start", "db")
 	s.healthy(3)
-	s.recovers()
+	if torture.Full() { // agents that are plain processes recover in make agents
+		s.recovers()
+	}
 	s.must("delete", "db", "--skip-backup", "--purge", "--yes")
 }
 

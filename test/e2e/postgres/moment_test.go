@@ -24,6 +24,7 @@ func TestMoment(t *testing.T) {
 	s.must("configure", "db", "--set", "archive-repository=offsite", "--set", "archive_timeout=5s")
 	s.healthy(2)
 	id := s.backup("offsite")
+	s.must("backup", "verify", id, "--repository", "offsite")
 	s.sql(rows)
 	s.must("switchover", "db")
 	want := s.sql(contents)
