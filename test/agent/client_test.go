@@ -85,7 +85,7 @@ func (c *clients) run(ctx context.Context, m *member) {
 			conn.close()
 			conn = nil
 		}
-		pause(ctx, 2*time.Millisecond)
+		pause(ctx, 10*time.Millisecond)
 	}
 	if conn != nil {
 		conn.close()

@@ -72,7 +72,7 @@ func TestMemoryFullValkey(t *testing.T) {
 		p := s.awaitPrimary()
 		holds()
 		time.Sleep(2 * s.lease())
-		if now := s.primary(); now != p || !s.full(p) {
+		if now := s.awaitPrimary(); now != p || !s.full(p) {
 			t.Errorf("%s does not lead any more, or takes writes, although nothing happened:\n%s", p.id, s.describe())
 		}
 	}})

@@ -185,6 +185,7 @@ func (s *stockPostgres) sell(writers int) *sold {
 				a.mu.Unlock()
 				a.rows.Add(1)
 				a.last.Store(time.Now().UnixNano())
+				pause(ctx, 5*time.Millisecond)
 			}
 			if c != nil {
 				_ = c.Close(ctx)

@@ -99,7 +99,7 @@ func TestRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.again()
-	if now := s.primary(); now != others[0] {
+	if now := s.awaitPrimary(); now != others[0] {
 		t.Error("the failover made another member the primary")
 	}
 	p.start()

@@ -207,6 +207,9 @@ func (s *site) end() {
 			s.t.Logf("log of %s:\n%s", m.id, m.lastWords())
 		}
 	}
+	if err := os.RemoveAll(s.dir); err != nil {
+		s.t.Error(err)
+	}
 }
 
 // primary returns who says that it serves, or nil.
@@ -242,7 +245,7 @@ func (s *site) waitWithin(most time.Duration, what string, holds func() bool) ti
 		if time.Since(began) > most {
 			s.t.Fatalf("waited in vain: %s\n%s", what, s.describe())
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 	return time.Since(began)
 }

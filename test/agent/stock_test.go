@@ -129,6 +129,7 @@ func (s *stock) write() *acknowledged {
 			a.all[id] = true
 			a.mu.Unlock()
 			a.rows.Add(1)
+			pause(ctx, time.Millisecond)
 		}
 	})
 	return a
