@@ -77,7 +77,7 @@ unit: etcd-binaries ## Tests that need no cluster
 agents: $(CLUSTER) ## Agents with real PostgreSQL and Valkey servers as plain processes, and what happens to them; AREA=REGEXP chooses tests
 	hack/postgres.sh
 	hack/valkey.sh
-	go test $(TESTFLAGS) -parallel 3 -timeout 20m ./test/agent $(if $(AREA),-run "$(AREA)")
+	go test $(TESTFLAGS) -parallel 2 -timeout 25m ./test/agent $(if $(AREA),-run "$(AREA)")
 	$(if $(AREA),,hack/agents.sh 18)
 
 # Where tests of pkg/repository look for object stores, and for age; those that find none are skipped.

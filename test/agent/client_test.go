@@ -73,13 +73,14 @@ func (c *clients) run(ctx context.Context, m *member) {
 			stop()
 			if err != nil {
 				conn = nil
-				pause(ctx, 20*time.Millisecond)
+				// A server that starts makes a process for each of these, only to refuse it.
+				pause(ctx, 100*time.Millisecond)
 				continue
 			}
 		}
 		if err := c.insert(ctx, m, conn); err != nil {
 			if errors.Is(err, errReadOnly) {
-				pause(ctx, 20*time.Millisecond)
+				pause(ctx, 50*time.Millisecond)
 				continue
 			}
 			conn.close()

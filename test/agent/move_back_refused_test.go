@@ -87,7 +87,7 @@ func TestMoveBackRefused(t *testing.T) {
 	if err := p.next.leader().client.EndBack(t.Context()); err != nil {
 		t.Errorf("again: %v", err)
 	}
-	if st := former.status(); st.Server.Source != nil {
+	if st := former.known(); st.Server.Source != nil {
 		t.Errorf("it follows %+v", st.Server.Source)
 	}
 	p.more("at the later cluster still")

@@ -216,6 +216,9 @@ func (p *pair) kept(s *site) {
 // one from the very point of the cut over, fails over meanwhile, and takes the clients again. No acknowledged row is
 // lost.
 func TestMoveBack(t *testing.T) {
+	if !*allFlag && !torture() {
+		t.Skip("-all is not set; TestUpgradeOnline goes back on Kubernetes, without a failover")
+	}
 	t.Parallel()
 	p := newPair(t, 3, 1, logical{}, logical{})
 	p.more("at the former cluster")

@@ -166,7 +166,7 @@ func (s *stockPostgres) sell(writers int) *sold {
 					var err error
 					if c, err = s.dial(ctx, user, "shop"); err != nil {
 						c = nil
-						time.Sleep(10 * time.Millisecond)
+						pause(ctx, 50*time.Millisecond)
 						continue
 					}
 				}

@@ -77,7 +77,7 @@ func TestRecover(t *testing.T) {
 	}
 	s.gone, s.spare = append(s.gone, lost...), nil
 	s.wait("three members", s.whole)
-	st := survivor.status()
+	st := survivor.known()
 	if st.Token != "next" || len(st.Members) != 3 || !survivor.reports("another incarnation") {
 		t.Errorf("the incarnation is %s of %v; %s", st.Token, st.Members, survivor.lastWords())
 	}
