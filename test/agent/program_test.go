@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	code = m.Run()
 }
 
-// inMemory has clusters live in memory where these tests may mount it. They make and delete gigabytes, and members would
-// wait for a disk that no test stalls. What is measured is measured on the disk.
+// inMemory has clusters live in memory where these tests may mount it. They make and delete gigabytes, and members
+// would wait for a disk that no test stalls. What is measured is measured on the disk.
 func inMemory(dir string) error {
 	if os.Getuid() != 0 || *busyFlag > 0 || *speedFlag || *restFlag {
 		return nil

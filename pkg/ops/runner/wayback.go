@@ -33,10 +33,10 @@ func (r *Runner) recorded(ctx context.Context, op *v1alpha1.Operation) *v1alpha1
 // back observes again.
 func (r *Runner) judgeBack(ctx context.Context, namespace, cluster string) error {
 	p, err := r.PrepareResume(ctx, namespace, cluster, true)
-	if err != nil && ops.KindOf(err) == ops.Refused {
+	switch {
+	case ops.KindOf(err) == ops.Refused:
 		return err
-	}
-	if err != nil || p.Plan.Blocked == nil || p.Plan.Blocked.Kind != ops.Refused || len(p.Plan.Steps) > 0 {
+	case p == nil || p.Plan.Blocked == nil || p.Plan.Blocked.Kind != ops.Refused || len(p.Plan.Steps) > 0:
 		return nil
 	}
 	return p.Plan.Blocked
