@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -40,10 +41,11 @@ func TestMain(m *testing.M) {
 // inMemory has clusters live in memory where these tests may mount it. They make and delete gigabytes, and members
 // would wait for a disk that no test stalls. What is measured is measured on the disk.
 func inMemory(dir string) error {
-	if os.Getuid() != 0 || *busyFlag > 0 || *speedFlag || *restFlag {
+	if *busyFlag > 0 || *speedFlag || *restFlag {
 		return nil
 	}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=0755,size=8g"); err != nil {
+	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=0755,size=8g")
+	if err != nil && !errors.Is(err, syscall.EPERM) {
 		return fmt.Errorf("mount memory at %s: %w", dir, err)
 	}
 	return nil
