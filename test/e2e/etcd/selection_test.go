@@ -21,8 +21,8 @@ type group struct {
 	tests []string
 }
 
-// groups keep the end-to-end part of make test below 12 minutes on 2 cores. None is chosen of
-// a group whose line says what proves the same in less time.
+// groups keep the end-to-end part of make test below 12 minutes on 2 cores. None is chosen of a group whose line
+// says what proves the same in less time.
 func groups() []group {
 	killed := group{few: 2}
 	for _, d := range deadlies() {
@@ -52,7 +52,7 @@ func groups() []group {
 		{0, []string{"TestPlainText", "TestOutsidePlain", "TestOutsideSecured"}},
 		{1, []string{"TestDryRun", "TestEditRole", "TestHostileTenant", "TestExportedNamespace", "TestTwoAtOnce",
 			"TestTokenLeavesNoTrace"}},
-		// Operators: TestOperator, TestTampered, and the killed operator of the other engines.
+		// Operators: TestOperator and TestTampered have one, and test/simulation has one that dies.
 		{0, []string{"TestOperatorKilled", "TestOperatorReplicas", "TestOperatorUpgraded", "TestOperatorTurnsDown"}},
 		// Certificates and users: pkg/engine/etcd has real servers with both, and TestKilled each of their operations.
 		{0, []string{"TestCertificatesRanOut", "TestCertificatesOfAnOwnAuthority", "TestAuthorityFromAnIssuer",
