@@ -253,3 +253,9 @@ func (m *member) known() (st *api.Status) {
 	})
 	return st
 }
+
+// leads says that a member serves in a generation, and so that it led all the time since it served in it before.
+func (m *member) leads(generation protocol.Generation) bool {
+	st := m.known()
+	return st.Generation == generation && st.Server.Serving
+}

@@ -39,9 +39,9 @@ func TestMain(m *testing.M) {
 }
 
 // inMemory has clusters live in memory where these tests may mount it. They make and delete gigabytes, and members
-// would wait for a disk that no test stalls. What is measured is measured on the disk.
+// would wait for a disk that no test stalls. What is measured, and make torture, has the disk.
 func inMemory(dir string) error {
-	if *busyFlag > 0 || *speedFlag || *restFlag {
+	if torture() || *allFlag || *busyFlag > 0 || *speedFlag || *restFlag {
 		return nil
 	}
 	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=0755,size=8g")

@@ -99,7 +99,7 @@ func TestResyncValkey(t *testing.T) {
 			t.Errorf("%s receives all data %d times", m.id, n)
 		}
 		s.again()
-		if st := p.known(); st.Generation != g || !st.Server.Serving {
+		if !p.leads(g) {
 			t.Errorf("%s does not lead any more:\n%s", p.id, s.describe())
 		}
 		if gap := s.clients.gap(s.since); gap > 5*time.Second {

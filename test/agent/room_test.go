@@ -116,6 +116,7 @@ func (f filler) empty() {
 // fillDisk has the primary write into a full volume. The group gives up its ballast, which makes room again at first.
 func (s *story) fillDisk() {
 	p := s.awaitPrimary()
+	g := p.known().Generation
 	f := filler{s, filepath.Join(p.directory, "filler")}
 	if s.options.durability == protocol.Strict {
 		s.wait("another primary", func() bool { f.fill(); now := s.primary(); return now != nil && now != p })
@@ -127,7 +128,7 @@ func (s *story) fillDisk() {
 			return err != nil && strings.HasPrefix(err.Error(), "MISCONF")
 		})
 		time.Sleep(s.lease())
-		if !p.known().Server.Serving {
+		if !p.leads(g) {
 			s.t.Errorf("%s does not lead any more:\n%s", p.id, s.describe())
 		}
 	}
@@ -138,6 +139,7 @@ func (s *story) fillDisk() {
 // fillReplica has a replica receive what its volume has no room for. Clients write on meanwhile.
 func (s *story) fillReplica() {
 	p := s.awaitPrimary()
+	g := p.known().Generation
 	m := s.replicas(p)[0]
 	f := filler{s, filepath.Join(m.directory, "filler")}
 	s.wait(string(m.id)+" to be out of room", func() bool {
@@ -150,7 +152,7 @@ func (s *story) fillReplica() {
 		f.fill()
 	}
 	s.again()
-	if !p.known().Server.Serving {
+	if !p.leads(g) {
 		s.t.Errorf("%s does not lead any more:\n%s", p.id, s.describe())
 	}
 	f.empty()

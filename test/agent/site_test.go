@@ -207,9 +207,7 @@ func (s *site) end() {
 			s.t.Logf("log of %s:\n%s", m.id, m.lastWords())
 		}
 	}
-	if err := os.RemoveAll(s.dir); err != nil {
-		s.t.Error(err)
-	}
+	_ = os.RemoveAll(s.dir) // what a process that ends still writes goes with the directory of all clusters
 }
 
 // primary returns who says that it serves, or nil.
