@@ -16,15 +16,18 @@ const (
 	// Version 15 is the first that writes it down.
 	databaseOrders, ordersSince = `SELECT datname, datcollversion, pg_database_collation_actual_version(oid)
 FROM pg_database WHERE datcollversion <> pg_database_collation_actual_version(oid) ORDER BY 1`, 15
-	// indexOrders are the collations of which that is true, and which indexes of a database name.
-	indexOrders = `SELECT DISTINCT c.oid::regcollation::text FROM pg_index i, unnest(i.indcollation) AS o(id)
-JOIN pg_collation c ON c.oid = o.id WHERE c.collprovider <> 'd' AND c.collversion <> pg_collation_actual_version(c.oid)
-ORDER BY 1`
+	// indexOrders are the collations of which that is true, and which indexes of a database name. Those are found first: a
+	// version costs a file of the library, and a server knows some 800 collations.
+	indexOrders = `WITH used AS MATERIALIZED (SELECT DISTINCT o.id FROM pg_index i, unnest(i.indcollation) AS o(id))
+SELECT c.oid::regcollation::text FROM used JOIN pg_collation c ON c.oid = used.id
+WHERE c.collprovider <> 'd' AND c.collversion <> pg_collation_actual_version(c.oid) ORDER BY 1`
 	people = `SELECT datname FROM pg_database WHERE datallowconn ORDER BY 1`
 
-	// ordersTime bounds the questions. They are asked again after ordersInterval, or after mendedInterval where there was
-	// something to say: a person mends that while the server runs.
-	ordersTime     = 500 * time.Millisecond
+	// ordersWait is how long an answer is waited for, and ordersTime bounds the questions: each database takes a session
+	// of its own. They are asked again after ordersInterval, or after mendedInterval where there was something to say: a
+	// person mends that while the server runs.
+	ordersWait     = 500 * time.Millisecond
+	ordersTime     = 10 * time.Second
 	ordersInterval = time.Hour
 	mendedInterval = 10 * time.Second
 )
@@ -34,32 +37,57 @@ type orders struct {
 	run      *process.Process
 	due      time.Time
 	warnings []string
+	// asked ends when the questions that are under way have their answer.
+	asked chan struct{}
 }
 
 // collations warns of text that the server's libraries order in another way than indexes were made by: another image
 // may bring other libraries. Such an index misses rows, and takes duplicates
-// (https://www.postgresql.org/docs/current/sql-altercollation.html).
+// (https://www.postgresql.org/docs/current/sql-altercollation.html). A server that is slow to answer is not waited for:
+// what it said before is told until then.
 func (s *Server) collations(ctx context.Context) []string {
 	s.mu.Lock()
-	run, known := s.proc, s.orders
-	s.mu.Unlock()
-	if run == nil || known.run == run && time.Now().Before(known.due) {
-		return known.warnings
+	defer s.mu.Unlock()
+	if s.proc == nil {
+		return nil
 	}
+	if s.orders.run != s.proc {
+		s.orders = orders{run: s.proc}
+	}
+	if s.orders.asked == nil && time.Now().After(s.orders.due) {
+		s.orders.asked = make(chan struct{})
+		go s.askOrders(context.WithoutCancel(ctx), s.proc, s.orders.asked)
+	}
+	if asked := s.orders.asked; asked != nil {
+		s.mu.Unlock()
+		select {
+		case <-asked:
+		case <-ctx.Done():
+		case <-time.After(ordersWait):
+		}
+		s.mu.Lock()
+	}
+	return s.orders.warnings
+}
+
+// askOrders keeps what this run of the server answers. Without an answer it is asked again soon.
+func (s *Server) askOrders(ctx context.Context, run *process.Process, asked chan struct{}) {
+	defer close(asked)
 	ctx, stop := context.WithTimeout(ctx, ordersTime)
 	defer stop()
 	found, err := s.readOrders(ctx)
-	if err != nil {
-		found = nil // it may be busy, and is asked again soon
-	}
-	known = orders{run: run, due: time.Now().Add(ordersInterval), warnings: found}
-	if err != nil || len(found) > 0 {
-		known.due = time.Now().Add(mendedInterval)
-	}
 	s.mu.Lock()
-	s.orders = known
-	s.mu.Unlock()
-	return found
+	defer s.mu.Unlock()
+	if s.orders.run != run {
+		return
+	}
+	if err != nil {
+		found = s.orders.warnings
+	}
+	s.orders = orders{run: run, due: time.Now().Add(ordersInterval), warnings: found}
+	if err != nil || len(found) > 0 {
+		s.orders.due = time.Now().Add(mendedInterval)
+	}
 }
 
 func (s *Server) readOrders(ctx context.Context) (warnings []string, err error) {
