@@ -69,6 +69,8 @@ func measures() []measure {
 		{"online-postgres", "postgres", measureOnline},
 		{"proxy-postgres", "postgres", throughProxy(postgresClients)},
 		{"proxy-valkey", "valkey", throughProxy(valkeyClients)},
+		{"direct-postgres", "postgres", straight(postgresClients)},
+		{"direct-valkey", "valkey", straight(valkeyClients)},
 		{"backup-postgres", "postgres", measureBaseBackup},
 		{"archive-postgres", "postgres", measureArchived},
 		{"upgrade-postgres", "postgres", measureUpgradeMajor},

@@ -13,70 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
-	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
-const (
-	// barProxied is the bar of 0.95 of HAProxy's throughput, as the ratio of HAProxy's to ours.
-	barProxied = 1 / 0.95
-	// barDirect is that of 0.97 of what the primary's pod does, where the service leads straight to it.
-	barDirect = 1 / 0.97
-	// stressFor is how long one run of requests takes.
-	stressFor = 3 * time.Second
-	// tryRequests are enough to learn how fast requests go.
-	tryRequests = 20_000
-)
+// barProxied is the bar of 0.95 of HAProxy's throughput, as the ratio of HAProxy's to ours.
+const barProxied = 1 / 0.95
 
-// way is how requests come to the primary.
-type way string
+// ways are all that are compared, in the order of the first round.
+func ways() []way { return []way{byAgents, byHAProxy, byOne, byNone} }
 
-const (
-	// byAgents is a service that all members answer, as the client service is by default.
-	byAgents way = "the agents"
-	// byService is the client service of a cluster that leads clients straight to its primary.
-	byService way = "the client service"
-	// byHAProxy is a service in front of HAProxy beside each member: in the place of the agents.
-	byHAProxy way = "HAProxy in their place"
-	// byOne is the pod of HAProxy on the node of the primary.
-	byOne  way = "one HAProxy beside the primary"
-	byNone way = "the primary's pod"
-)
-
-// ways are all, in the order of the first round.
-func ways() []way { return []way{byAgents, byHAProxy, byOne, byService, byNone} }
-
-// stress is a program in a pod that sends requests of one kind.
-type stress struct {
-	name string
-	// script sends them to $HOST at $PORT, for $LENGTH or until there were $REQUESTS.
-	script string
-	// rate reads in what it printed how many there were in a second.
-	rate func(out string) (float64, error)
-	// reads says that nothing is written: agents then have nothing to do but to pass it.
-	reads bool
-}
-
-// clients are the programs that send requests to an engine.
-type clients struct {
-	agreed
-	// image holds them; spec says what else their pod has, without a script.
-	spec func(ns string) harness.PodWriterSpec
-	port int
-	// prepare makes what they ask for.
-	prepare string
-	kinds   []stress
-}
-
-// proxied is one measurement of all ways.
-type proxied struct {
-	*bench
-	clients
-	ns    string
-	hosts map[way]string
-	ports map[way]int
-	// requests are how many of a kind take about stressFor.
-	requests map[string]int
-}
+// proxied is one measurement of the ways on which something passes clients on, and of the one where nothing does.
+type proxied struct{ traffic }
 
 // throughProxy compares what a client gets through the agents with what it gets through HAProxy in their place, and
 // with none between.
@@ -87,7 +33,7 @@ func throughProxy(of func() (clients, error)) func(context.Context, *bench) erro
 			return err
 		}
 		return b.inNamespace(ctx, func(ns string) error {
-			p := &proxied{bench: b, clients: c, ns: ns, requests: map[string]int{}}
+			p := &proxied{traffic{bench: b, clients: c, ns: ns, requests: map[string]int{}}}
 			if err := p.begin(ctx); err != nil {
 				return err
 			}
@@ -103,23 +49,11 @@ func throughProxy(of func() (clients, error)) func(context.Context, *bench) erro
 
 // begin makes three members, and a client and HAProxy on the node of the primary.
 func (p *proxied) begin(ctx context.Context) error {
-	if _, err := p.dbop(ctx, "create", "db", "--engine", p.name, "--version", p.to.Version, "--image", p.to.Image,
-		"--members", "3", "--storage", "8Gi", "--routing", "direct", "-n", p.ns); err != nil {
-		return err
-	}
-	primary, err := p.primary(ctx, p.ns)
+	pod, err := p.members(ctx)
 	if err != nil {
 		return err
 	}
 	core := p.site.Client.CoreV1()
-	pod, err := core.Pods(p.ns).Get(ctx, primary+"-0", metav1.GetOptions{})
-	if err != nil {
-		return fmt.Errorf("find the primary: %w", err)
-	}
-	service, err := core.Services(p.ns).Get(ctx, "db-client", metav1.GetOptions{})
-	if err != nil {
-		return fmt.Errorf("find the service of clients: %w", err)
-	}
 	port := corev1.ServicePort{Port: int32(p.port), TargetPort: intstr.FromString("primary")} // #nosec G115 -- it fits
 	agents, err := core.Services(p.ns).Create(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "agents"},
 		Spec: corev1.ServiceSpec{Selector: map[string]string{v1alpha1.LabelCluster: "db"},
@@ -142,23 +76,9 @@ func (p *proxied) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.hosts = map[way]string{byAgents: agents.Spec.ClusterIP, byHAProxy: all, byOne: each[0],
-		byService: service.Spec.ClusterIP, byNone: pod.Status.PodIP}
-	p.ports = map[way]int{byAgents: p.port, byService: p.port, byHAProxy: haproxyPort, byOne: haproxyPort, byNone: p.port}
-	spec := p.spec(p.ns)
-	spec.Node, spec.Script = pod.Spec.NodeName, forever
-	if _, err := p.startPod(ctx, p.ns, spec.Pod(clientPod)); err != nil {
-		return err
-	}
-	_, err = p.run(ctx, byAgents, p.prepare, stressFor, tryRequests)
-	return err
-}
-
-// run runs a script of a client one way.
-func (p *proxied) run(ctx context.Context, w way, script string, length time.Duration, requests int) (string, error) {
-	out, err := p.inPod(ctx, p.ns, clientPod, "", fmt.Sprintf("HOST=%s; PORT=%d; LENGTH=%d; REQUESTS=%d; %s",
-		p.hosts[w], p.ports[w], int(length.Seconds()), requests, script))
-	return out, err
+	p.hosts = map[way]string{byAgents: agents.Spec.ClusterIP, byHAProxy: all, byOne: each[0], byNone: pod.Status.PodIP}
+	p.ports = map[way]int{byAgents: p.port, byHAProxy: haproxyPort, byOne: haproxyPort, byNone: p.port}
+	return p.client(ctx, pod.Spec.NodeName)
 }
 
 // took is one run: how many requests a second, and what part of a processor agents and HAProxy used meanwhile.
@@ -166,14 +86,14 @@ type took struct{ rate, agents, haproxy float64 }
 
 // compare sends requests of one kind all ways, each round beginning with another way.
 func (p *proxied) compare(ctx context.Context, kind stress) error {
-	if err := p.calibrate(ctx, kind); err != nil {
+	if err := p.calibrate(ctx, kind, ways()); err != nil {
 		return err
 	}
 	rates := map[way]*samples{}
 	for _, w := range ways() {
 		rates[w] = &samples{}
 	}
-	var place, one, direct, routed, agents, haproxy samples
+	var place, one, direct, agents, haproxy samples
 	for round := range p.rounds {
 		got := map[way]took{}
 		for i, all := 0, ways(); i < len(all); i++ {
@@ -189,13 +109,11 @@ func (p *proxied) compare(ctx context.Context, kind stress) error {
 		place = append(place, got[byHAProxy].rate/ours)
 		one = append(one, got[byOne].rate/ours)
 		direct = append(direct, got[byNone].rate/ours)
-		routed = append(routed, got[byNone].rate/got[byService].rate)
 		// Agents work a little where nothing passes them, too.
 		agents = append(agents, 1e6*(got[byAgents].agents-got[byNone].agents)/ours)
 		haproxy = append(haproxy, 1e6*got[byHAProxy].haproxy/got[byHAProxy].rate)
-		fmt.Printf("%s: %.0f a second through agents, %.0f and %.0f through HAProxy, %.0f directly, %.0f to the pod; "+
-			"%.1f and %.1f µs\n", kind.name, ours, got[byHAProxy].rate, got[byOne].rate, got[byService].rate,
-			got[byNone].rate, agents[round], haproxy[round])
+		fmt.Printf("%s: %.0f a second through agents, %.0f and %.0f through HAProxy, %.0f to the pod; %.1f and %.1f µs\n",
+			kind.name, ours, got[byHAProxy].rate, got[byOne].rate, got[byNone].rate, agents[round], haproxy[round])
 	}
 	spread := func(w way, ratios samples) string {
 		return fmt.Sprintf("through agents: %s; %s: %s; single rounds: %s", rates[byAgents].spread("a second"), w,
@@ -206,29 +124,10 @@ func (p *proxied) compare(ctx context.Context, kind stress) error {
 		spread(byHAProxy, place))
 	p.rows.judged(what+"through one HAProxy beside the primary ÷ through the agents", one.median(), "ratio", barProxied,
 		spread(byOne, one))
-	p.rows.judged(what+"to the primary's pod ÷ through the service that leads straight to it", routed.median(), "ratio",
-		barDirect, fmt.Sprintf("the service: %s; the pod: %s; single rounds: %s", rates[byService].spread("a second"),
-			rates[byNone].spread("a second"), routed.spread("ratio")))
 	p.rows.plain(what+"to the primary's pod ÷ through the agents", direct.median(), "ratio", spread(byNone, direct))
 	if kind.reads {
 		p.rows.plain(kind.name+", processor time of a request in agents ÷ in HAProxy in their place",
 			agents.median()/haproxy.median(), "ratio", "agents: "+agents.spread("µs")+"; HAProxy: "+haproxy.spread("µs"))
-	}
-	return nil
-}
-
-// calibrate learns how many requests take about as long as a run shall, and tries each way.
-func (p *proxied) calibrate(ctx context.Context, kind stress) error {
-	for _, w := range ways() {
-		out, err := p.run(ctx, w, kind.script, time.Second, tryRequests)
-		if err != nil {
-			return err
-		}
-		rate, err := kind.rate(out)
-		if err != nil {
-			return err
-		}
-		p.requests[kind.name] = int(rate * stressFor.Seconds())
 	}
 	return nil
 }
@@ -240,14 +139,10 @@ func (p *proxied) measured(ctx context.Context, w way, kind stress) (t took, err
 		return t, err
 	}
 	began := time.Now()
-	out, err := p.run(ctx, w, kind.script, stressFor, p.requests[kind.name])
-	if err != nil {
+	if t.rate, err = p.rate(ctx, w, kind); err != nil {
 		return t, err
 	}
 	length := time.Since(began)
-	if t.rate, err = kind.rate(out); err != nil {
-		return t, err
-	}
 	after, haproxyAfter, err := p.used(ctx)
 	t.agents, t.haproxy = (after-agents).Seconds()/length.Seconds(), (haproxyAfter-haproxy).Seconds()/length.Seconds()
 	return t, err

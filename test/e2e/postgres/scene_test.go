@@ -63,7 +63,7 @@ func (s *scene) clear() {
 		s.Logf("DBOP_KEEP=1: namespace %s stays", s.ns)
 		return
 	}
-	if err := s.site.DeleteNamespace(ctx, s.ns, goneWithin); err != nil {
+	if err := s.site.ClearNamespace(ctx, s.ns, goneWithin); err != nil {
 		s.Error(err)
 	}
 }

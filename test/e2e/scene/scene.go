@@ -70,7 +70,7 @@ func (s *Scene) clear() {
 		s.Logf("DBOP_KEEP=1: namespace %s stays", s.NS)
 		return
 	}
-	if err := s.Site.DeleteNamespace(ctx, s.NS, goneWithin); err != nil {
+	if err := s.Site.ClearNamespace(ctx, s.NS, goneWithin); err != nil {
 		s.Error(err)
 	}
 }
