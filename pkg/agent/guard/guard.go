@@ -121,6 +121,9 @@ func (g *Guard) once(ctx context.Context) error {
 	for {
 		select {
 		case <-ended:
+			if ctx.Err() != nil {
+				return nil // as it was asked to
+			}
 			return errors.New("the agent ended: every other process is killed, and it starts again")
 		case <-stopping:
 			stopping, late = nil, time.After(stopTime)

@@ -3,9 +3,11 @@
 package guard
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -106,7 +108,8 @@ func TestGuard(t *testing.T) {
 			guard := exec.Command(os.Args[0])
 			guard.Env = append(os.Environ(), "DBOP_GUARD_TEST=guard", "DBOP_GUARD_CASE="+c.name,
 				"DBOP_GUARD_DIRECTORY="+directory)
-			guard.Stderr = t.Output()
+			var said bytes.Buffer
+			guard.Stderr = io.MultiWriter(&said, t.Output())
 			if err := guard.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -132,6 +135,9 @@ func TestGuard(t *testing.T) {
 			}
 			if alive(pid) {
 				t.Error("a process is left after the guard")
+			}
+			if begins := strings.Count(said.String(), "starts again"); begins > 0 != c.kills {
+				t.Errorf("it says %d times that the agent starts again: %s", begins, &said)
 			}
 		})
 	}
