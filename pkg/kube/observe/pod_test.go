@@ -31,6 +31,9 @@ func TestHelperFacts(t *testing.T) {
 		}
 	}
 	purpose := func(p *corev1.Pod) { p.Labels[v1alpha1.LabelPurpose] = "load" }
+	once := func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever }
+	code := func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State.Terminated.ExitCode = 1 }
+	two := func(p *corev1.Pod) { p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "other"}) }
 	base := Helper{Name: "db-1-0", UID: "pod-uid", Purpose: "load", Created: testPod().CreationTimestamp.Time}
 	running, stopping, done, failed, expired := base, base, base, base, base
 	stopping.Terminating = true
@@ -46,6 +49,10 @@ func TestHelperFacts(t *testing.T) {
 		{"running", testPod(purpose), running},
 		{"stopping", testPod(purpose, deleted(0)), stopping},
 		{"done", testPod(purpose, ended(corev1.PodSucceeded, "")), done},
+		{"done, and its pod not yet", testPod(purpose, once, ended(corev1.PodRunning, "")), done},
+		{"done, and starts again", testPod(purpose, ended(corev1.PodRunning, "")), base},
+		{"done, one of two", testPod(purpose, once, two, ended(corev1.PodRunning, "")), base},
+		{"failed, and its pod not yet", testPod(purpose, once, ended(corev1.PodRunning, ""), code), base},
 		{"failed", testPod(purpose, ended(corev1.PodFailed, "no space")), failed},
 		{"abandoned", testPod(purpose, ended(corev1.PodFailed, ""),
 			func(p *corev1.Pod) { p.Status.Message = expired.Message }), expired},
