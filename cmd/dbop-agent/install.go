@@ -8,15 +8,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 )
 
 // installed is the name of the program in a directory that it was installed into.
 const installed = "dbop-agent"
 
 // install copies this program into a directory. An init container does it, so that the agent runs in the image of a
-// database. A repeat replaces the copy, also while it runs; a crash leaves the old copy or none.
+// database. A repeat replaces the copy, also while it runs; a crash leaves the old copy or none. It is not waited for
+// that the disk has it: where a machine loses power, its kubelet runs the init containers of a pod again.
 func install(directory string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -42,10 +41,7 @@ func installFrom(program, directory string) (err error) {
 	if err := copyProgram(aside, source); err != nil {
 		return err
 	}
-	if err := os.Rename(aside, to); err != nil { //nolint:gosec // who starts it chose the directory
-		return err
-	}
-	return disk.Sync(directory)
+	return os.Rename(aside, to) //nolint:gosec // who starts it chose the directory
 }
 
 func copyProgram(to string, source io.Reader) error {
@@ -55,5 +51,5 @@ func copyProgram(to string, source io.Reader) error {
 	}
 	_, err = io.Copy(target, source)
 	// The umask would take bits away from the mode that a file is made with.
-	return errors.Join(err, target.Chmod(0o755), target.Sync(), target.Close())
+	return errors.Join(err, target.Chmod(0o755), target.Close())
 }

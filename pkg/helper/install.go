@@ -7,13 +7,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/repository/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/wire"
 )
 
 // Install copies the running executable to a path, with mode 0755, for init
 // containers that have no shell to do it. A repeat replaces the copy; a crash
-// leaves the old copy, or none, and maybe a file that ends in .part.
+// leaves the old copy, or none, and maybe a file that ends in .part. It is not
+// waited for that the disk has the copy: where a machine loses power, its
+// kubelet runs the init containers of a pod again.
 func Install(to string) error {
 	from, err := os.Executable()
 	if err != nil {
@@ -40,7 +41,7 @@ func install(from, to string) (err error) {
 	if err := os.Rename(part, to); err != nil {
 		return errors.Join(err, os.Remove(part))
 	}
-	return disk.SyncDir(filepath.Dir(to))
+	return nil
 }
 
 func copyTo(path string, source io.Reader) error {
@@ -52,9 +53,6 @@ func copyTo(path string, source io.Reader) error {
 	if err == nil {
 		// Here and not above: there the umask would take bits away.
 		err = target.Chmod(0o755)
-	}
-	if err == nil {
-		err = target.Sync()
 	}
 	return errors.Join(err, target.Close())
 }
