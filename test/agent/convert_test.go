@@ -18,6 +18,10 @@ CREATE TABLE kept (n int PRIMARY KEY, word text COLLATE "de-x-icu" NOT NULL);
 INSERT INTO kept SELECT n, md5(n::text) FROM generate_series(1, 5000) n;
 CREATE INDEX ordered ON kept (word);
 CREATE INDEX libc ON kept (word COLLATE "C.utf8");
+CREATE COLLATION own (provider = icu, locale = 'de');
+CREATE INDEX "by
+own" ON kept (word COLLATE own);
+UPDATE pg_collation SET collversion = '1' WHERE collname = 'own';
 CREATE TABLE parts (n int, at date, word text COLLATE "de-x-icu") PARTITION BY RANGE (at);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM ('2020-01-01') TO ('2030-01-01');
 CREATE INDEX by_word ON parts (word);

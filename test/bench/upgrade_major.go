@@ -17,6 +17,9 @@ import (
 
 const (
 	barLink = 1.5
+	// clientPause is what a client waits for before it tries again, in seconds: no client takes processor time from the
+	// other side.
+	clientPause = "0.2"
 	// stopWithin is how long a server may write to its disk before it ends.
 	stopWithin = 10 * time.Minute
 	// plainClaim is the volume of the server that is upgraded by hand.
@@ -41,7 +44,7 @@ type majorUpgrade struct {
 
 	ns       string
 	from, to harness.Release
-	// fill makes the data.
+	// fill makes the data, with the statistics that the server makes by itself in time.
 	fill string
 }
 
@@ -57,7 +60,7 @@ func measureUpgradeMajor(ctx context.Context, b *bench) error {
 	}
 	m := &majorUpgrade{bench: b, from: from[0], to: to[0], fill: fmt.Sprintf(
 		"CREATE TABLE much AS SELECT n, md5(n::text) || md5((-n)::text) AS word, random() AS number "+
-			"FROM generate_series(1, %d) n", b.sizeMiB*mebibyte/rowBytes)}
+			"FROM generate_series(1, %d) n; ANALYZE much", b.sizeMiB*mebibyte/rowBytes)}
 	var ours, theirs samples
 	for i := range b.repeats {
 		if err := b.inNamespace(ctx, func(ns string) error {
@@ -98,7 +101,9 @@ func (m *majorUpgrade) link(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 	}
-	w, err := m.site.StartPodWriter(ctx, harness.PostgresWriter(m.ns, "db", m.from.Image))
+	client := harness.PostgresWriter(m.ns, "db", m.from.Image)
+	client.Env["PAUSE"] = clientPause
+	w, err := m.site.StartPodWriter(ctx, client)
 	if err != nil {
 		return 0, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,18 +18,20 @@ import (
 const (
 	// databases lists those that have data of people.
 	databases = `SELECT datname FROM pg_database WHERE datallowconn ORDER BY 1`
-	// reordered says whether the order of a database's text is of another version now.
-	reordered = `SELECT datcollversion IS DISTINCT FROM pg_database_collation_actual_version(oid) FROM pg_database ` +
-		`WHERE datname = current_database()`
+	// reordered says everything where the order of a database's text is of another version now.
+	reordered = `SELECT '` + everything + `' FROM pg_database WHERE datname = current_database() ` +
+		`AND datcollversion IS DISTINCT FROM pg_database_collation_actual_version(oid)`
+	everything = "all"
 	// explicit are commands that make the indexes again which have an order of their own. The system's own orders
 	// lose their version by a conversion: so the indexes with any of those are among them. One of a partitioned table is
 	// made of those of its parts.
 	explicit = `SELECT DISTINCT format('REINDEX INDEX %s', k.oid::regclass) FROM pg_class k ` +
 		`JOIN pg_index i ON i.indexrelid = k.oid, unnest(i.indcollation) AS o(id) JOIN pg_collation c ON c.oid = o.id ` +
 		`WHERE k.relkind = 'i' AND c.collprovider IN ('i', 'c') AND c.collname NOT IN ('C', 'POSIX')`
-	// versions are commands that write down the present versions. The server refuses it where none was written.
+	// versions are commands that write down the present versions. The server refuses it where none was written. Orders of
+	// the system have them already: they were made with the empty database.
 	versions = `SELECT format('ALTER COLLATION %s REFRESH VERSION', oid::regcollation) FROM pg_collation ` +
-		`WHERE collprovider <> 'd' AND collversion <> pg_collation_actual_version(oid)`
+		`WHERE oid >= 16384 AND collprovider <> 'd' AND collversion <> pg_collation_actual_version(oid)`
 	// present are commands that do the same for databases.
 	present = `SELECT format('ALTER DATABASE %I REFRESH COLLATION VERSION', datname) FROM pg_database ` +
 		`WHERE datcollversion <> pg_database_collation_actual_version(oid)`
@@ -48,7 +51,11 @@ func (u Upgrade) finish(ctx context.Context, s private.Server) error {
 			return err
 		}
 	}
-	if err := u.each(ctx, s, maintenance, present); err != nil {
+	due, err := u.ask(ctx, s, maintenance, present)
+	if err == nil {
+		err = u.each(ctx, s, maintenance, due)
+	}
+	if err != nil {
 		return err
 	}
 	extensions := filepath.Join(u.scripts(), "update_extensions.sql")
@@ -58,55 +65,53 @@ func (u Upgrade) finish(ctx context.Context, s private.Server) error {
 			return err
 		}
 	}
-	args := []string{"--host", s.Sockets, "--username", u.User, "--all", "--analyze-only"}
+	args := []string{"--host", s.Sockets, "--username", u.User, "--all", "--analyze-only", "--jobs", jobs()}
 	if later, err := strconv.Atoi(u.Later.Major); err == nil && later >= 18 { // whose pg_upgrade brings the others along
 		args = append(args, "--missing-stats-only")
 	}
 	return u.do(s.Command(ctx, "vacuumdb", args...))
 }
 
-// reindex makes those indexes of a database again that hang on the order of text.
+// reindex makes those indexes of a database again that hang on the order of text, and writes down the versions of the
+// orders.
 func (u Upgrade) reindex(ctx context.Context, s private.Server, database string) error {
-	changed, err := u.ask(ctx, s, database, reordered)
+	due, err := u.ask(ctx, s, database, reordered, explicit, versions)
 	if err != nil {
 		return err
 	}
-	if strings.Join(changed, "") == "t" {
+	if len(due) > 0 && due[0] == everything {
 		err = u.do(s.Command(ctx, "reindexdb", "--host", s.Sockets, "--username", u.User, "--dbname", quote(database)))
-	} else {
-		err = u.each(ctx, s, database, explicit)
+		due = slices.DeleteFunc(due[1:], func(command string) bool { return strings.HasPrefix(command, "REINDEX ") })
 	}
 	if err != nil {
 		return err
 	}
-	return u.each(ctx, s, database, versions)
+	return u.each(ctx, s, database, due)
 }
 
-// each runs the commands that a query returns.
-func (u Upgrade) each(ctx context.Context, s private.Server, database, query string) error {
-	commands, err := u.ask(ctx, s, database, query)
-	for _, command := range commands {
-		if err == nil {
-			err = u.do(s.Command(ctx, "psql", append(u.connect(s, database), "--command", command)...))
-		}
+// each runs commands, each in a transaction of its own.
+func (u Upgrade) each(ctx context.Context, s private.Server, database string, commands []string) error {
+	if len(commands) == 0 {
+		return nil
 	}
-	return err
+	cmd := s.Command(ctx, "psql", append(u.connect(s, database), "--file", "-")...)
+	cmd.Stdin = strings.NewReader(strings.Join(commands, ";\n") + ";\n")
+	return u.do(cmd)
 }
 
-// ask returns the lines that a query returns.
-func (u Upgrade) ask(ctx context.Context, s private.Server, database, query string) ([]string, error) {
-	args := append(u.connect(s, database), "--tuples-only", "--no-align", "--command", query)
+// ask returns the rows that queries return, in their order. A name may hold any character but zero.
+func (u Upgrade) ask(ctx context.Context, s private.Server, database string, queries ...string) ([]string, error) {
+	args := append(u.connect(s, database), "--tuples-only", "--no-align", "--record-separator-zero")
+	for _, q := range queries {
+		args = append(args, "--command", q)
+	}
 	var out bytes.Buffer
 	cmd := s.Command(ctx, "psql", args...)
 	cmd.Stdout = &out
 	if err := u.do(cmd); err != nil {
 		return nil, fmt.Errorf("ask the database %s: %w", database, err)
 	}
-	text := strings.TrimSuffix(out.String(), "\n")
-	if text == "" {
-		return nil, nil
-	}
-	return strings.Split(text, "\n"), nil
+	return slices.DeleteFunc(strings.Split(out.String(), "\x00"), func(row string) bool { return row == "" }), nil
 }
 
 func (u Upgrade) connect(s private.Server, database string) []string {

@@ -8,9 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/loaded"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
@@ -77,14 +80,16 @@ func (u Upgrade) inOrder(ctx context.Context) error {
 // transfer makes the new data, up to its first start.
 func (u Upgrade) transfer(ctx context.Context) error {
 	former, later := u.former(), u.later()
-	if err := former.Run(ctx, func(ctx context.Context) error { return u.prepare(ctx, former) }); err != nil {
-		return err
-	}
 	control, err := former.Control(ctx)
 	if err != nil {
 		return err
 	}
-	if err := u.do(later.Command(ctx, "initdb", u.initdb(control)...)); err != nil {
+	both, ctxBoth := errgroup.WithContext(ctx)
+	both.Go(func() error { return u.do(later.Command(ctxBoth, "initdb", u.initdb(control)...)) })
+	both.Go(func() error {
+		return former.Run(ctxBoth, func(ctx context.Context) error { return u.prepare(ctx, former) })
+	})
+	if err := both.Wait(); err != nil {
 		return err
 	}
 	return u.upgrade(ctx, former, later)
@@ -167,8 +172,9 @@ func (u Upgrade) upgrade(ctx context.Context, former, later private.Server) erro
 	files = append(files, [2]string{"max_locks_per_transaction", "1024"})
 	s := later
 	s.Libraries = u.Libraries // for the old programs, which it runs
-	cmd := s.Command(ctx, "pg_upgrade", "--link", "--old-bindir", former.Programs, "--new-bindir", later.Programs,
-		"--old-datadir", former.Data, "--new-datadir", later.Data, "--username", u.User, "--socketdir", u.Scratch,
+	cmd := s.Command(ctx, "pg_upgrade", "--link", "--jobs", jobs(), "--old-bindir", former.Programs,
+		"--new-bindir", later.Programs, "--old-datadir", former.Data, "--new-datadir", later.Data,
+		"--username", u.User, "--socketdir", u.Scratch,
 		"--old-options", options(slices.Concat(files, u.settings)), "--new-options", options(files))
 	cmd.Dir = u.scripts()
 	var words bytes.Buffer
@@ -178,6 +184,12 @@ func (u Upgrade) upgrade(ctx context.Context, former, later private.Server) erro
 	}
 	return nil
 }
+
+// mostJobs keeps a machine with many processors from taking all sessions of the private servers.
+const mostJobs = 8
+
+// jobs is how many databases are converted at once.
+func jobs() string { return strconv.Itoa(min(runtime.GOMAXPROCS(0), mostJobs)) }
 
 // remedy is what helps where data can't be converted.
 func (u Upgrade) remedy() string {
