@@ -3,7 +3,7 @@ package harness
 import "context"
 
 // valkeyScript adds one number after the other to a set by the service of clients, each over a connection of its own,
-// as a program does that reconnects. A number counts once a replica holds it too. It pauses, as the writer of PostgreSQL.
+// as a program does that reconnects. A number counts once a replica holds it too. It pauses, as that of PostgreSQL.
 const valkeyScript = `n=0; while :; do n=$((n+1))
 out=$(printf 'SADD written %s\nWAIT 1 1000\n' $n |
 timeout 2 $CLI --tls --cacert /tls/ca.crt -h $HOST --user "$NAME" --no-auth-warning 2>/dev/null | tr '\n' ' ')
