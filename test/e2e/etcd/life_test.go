@@ -12,9 +12,10 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
-// TestEveryVerb takes one cluster through its life, verb by verb.
+// TestEveryVerb takes one cluster through its life, verb by verb. After each the cluster is healthy when it is asked
+// once, and members have a second or two for their answers: so it runs beside no other test.
 func TestEveryVerb(t *testing.T) {
-	s := newScene(t, "life", "my-db", "my-copy")
+	s := newLoneScene(t, "life", "my-db", "my-copy")
 	s.create("my-db", "3.6", "3")
 	s.healthy("my-db", 3)
 	s.unchanged("create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "3", "--storage", storage)

@@ -44,7 +44,7 @@ func newScene(t *testing.T, prefix string, clusters ...string) *scene {
 }
 
 // newLoneScene is a scene for a test that disturbs what all others stand on,
-// and so runs before them, by itself.
+// or counts seconds, and so runs before them, by itself.
 func newLoneScene(t *testing.T, prefix string, clusters ...string) *scene {
 	t.Helper()
 	selected(t)
