@@ -65,7 +65,8 @@ func (t *traffic) straight(ctx context.Context, kind stress) error {
 			sum[w] += rate
 		}
 		ratios = append(ratios, sum[byNone]/sum[byService])
-		fmt.Printf("%s: %.0f a second through the service, %.0f to the pod\n", kind.name, sum[byService]/2, sum[byNone]/2)
+		fmt.Printf("%s: %.0f a second through the service, %.0f to the pod\n", kind.name, sum[byService]/2,
+			sum[byNone]/2)
 	}
 	t.rows.judged(kind.name+", requests a second, to the primary's pod ÷ through the service that leads straight to it",
 		ratios.median(), "ratio", barDirect, fmt.Sprintf("the service: %s; the pod: %s; %d rounds: %s",

@@ -65,7 +65,7 @@ func measureOnline(ctx context.Context, b *bench) error {
 		if err != nil {
 			return err
 		}
-		b.rows.judged("acknowledged writes lost in all of these", float64(len(harness.Missing(acks,
+		b.rows.judged("acknowledged writes lost in online upgrades", float64(len(harness.Missing(acks,
 			strings.Fields(r.Stdout)))), "writes", 0, fmt.Sprintf("of %d, with durability=strict", len(acks)))
 		return nil
 	})

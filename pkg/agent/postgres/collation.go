@@ -16,8 +16,8 @@ const (
 	// Version 15 is the first that writes it down.
 	databaseOrders, ordersSince = `SELECT datname, datcollversion, pg_database_collation_actual_version(oid)
 FROM pg_database WHERE datcollversion <> pg_database_collation_actual_version(oid) ORDER BY 1`, 15
-	// indexOrders are the collations of which that is true, and which indexes of a database name. Those are found first: a
-	// version costs a file of the library, and a server knows some 800 collations.
+	// indexOrders are the collations of which that is true, and which indexes of a database name. Those are found
+	// first: a version costs a file of the library, and a server knows some 800 collations.
 	indexOrders = `WITH used AS MATERIALIZED (SELECT DISTINCT o.id FROM pg_index i, unnest(i.indcollation) AS o(id))
 SELECT c.oid::regcollation::text FROM used JOIN pg_collation c ON c.oid = used.id
 WHERE c.collprovider <> 'd' AND c.collversion <> pg_collation_actual_version(c.oid) ORDER BY 1`

@@ -28,8 +28,8 @@ const (
 	explicit = `SELECT DISTINCT format('REINDEX INDEX %s', k.oid::regclass) FROM pg_class k ` +
 		`JOIN pg_index i ON i.indexrelid = k.oid, unnest(i.indcollation) AS o(id) JOIN pg_collation c ON c.oid = o.id ` +
 		`WHERE k.relkind = 'i' AND c.collprovider IN ('i', 'c') AND c.collname NOT IN ('C', 'POSIX')`
-	// versions are commands that write down the present versions. The server refuses it where none was written. Orders of
-	// the system have them already: they were made with the empty database.
+	// versions are commands that write down the present versions. The server refuses it where none was written. Orders
+	// of the system have them already: they were made with the empty database.
 	versions = `SELECT format('ALTER COLLATION %s REFRESH VERSION', oid::regcollation) FROM pg_collation ` +
 		`WHERE oid >= 16384 AND collprovider <> 'd' AND collversion <> pg_collation_actual_version(oid)`
 	// present are commands that do the same for databases.
