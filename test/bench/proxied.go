@@ -113,7 +113,8 @@ func (p *proxied) compare(ctx context.Context, kind stress) error {
 		agents = append(agents, 1e6*(got[byAgents].agents-got[byNone].agents)/ours)
 		haproxy = append(haproxy, 1e6*got[byHAProxy].haproxy/got[byHAProxy].rate)
 		fmt.Printf("%s: %.0f a second through agents, %.0f and %.0f through HAProxy, %.0f to the pod; "+
-			"%.1f and %.1f µs\n", kind.name, ours, got[byHAProxy].rate, got[byOne].rate, got[byNone].rate, agents[round], haproxy[round])
+			"%.1f and %.1f µs\n", kind.name, ours, got[byHAProxy].rate, got[byOne].rate, got[byNone].rate,
+			agents[round], haproxy[round])
 	}
 	spread := func(w way, ratios samples) string {
 		return fmt.Sprintf("through agents: %s; %s: %s; single rounds: %s", rates[byAgents].spread("a second"), w,
