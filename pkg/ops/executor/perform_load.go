@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"path"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
@@ -93,6 +94,8 @@ func (l *Executor) load(ctx context.Context, t task) error {
 		loaded = helper.ReadLoaded(h.Message).DataHash
 	case source.itself:
 		return fmt.Errorf("pod %s is loading %s from %s: %w", name, m.ID, repo.URL(), engine.ErrNotReady)
+	case !h.Done && !(h.Running && listens(ctx, dial)):
+		return fmt.Errorf("helper pod %s is starting: %w", name, engine.ErrNotReady)
 	case !h.Done:
 		if loaded, err = l.stream(ctx, repo, m, dial, t.report); err != nil {
 			return notConverted(t.Operation, err)
@@ -147,12 +150,9 @@ func (l *Executor) helper(ctx context.Context, s ops.State, name string, create 
 	return observe.Helper{}, fmt.Errorf("helper pod %s is starting: %w", name, engine.ErrNotReady)
 }
 
-// stream sends the backup's bytes to a loader.
+// stream sends the backup's bytes to a loader that listens.
 func (l *Executor) stream(ctx context.Context, repo repository.Repository, m repository.Manifest,
 	dial func(context.Context) (net.Conn, error), report func(int64, int64)) (engine.DataHash, error) {
-	if helper.Ready(ctx, dial) != nil {
-		return engine.DataHash{}, fmt.Errorf("the helper pod is starting: %w", engine.ErrNotReady)
-	}
 	r, size, sum, err := repository.Whole(ctx, repo, m.ID)
 	if err != nil {
 		return engine.DataHash{}, err // it names the backup and what is wrong with it
@@ -164,6 +164,23 @@ func (l *Executor) stream(ctx context.Context, repo repository.Repository, m rep
 		return engine.DataHash{}, fmt.Errorf("load backup %s: %w", m.ID, err)
 	}
 	return loaded, nil
+}
+
+// listens reports whether a helper answers within a second. One whose pod runs does so in less, and another look at the
+// whole cluster would come later.
+func listens(ctx context.Context, dial func(context.Context) (net.Conn, error)) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for helper.Ready(ctx, dial) != nil {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }
 
 // createLoader makes volume and loader pod of a restored initial member. ErrNotReady says why the loader can't read the

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -68,7 +69,7 @@ func TestLoadFillsTheInitialMembersVolume(t *testing.T) {
 		p.Spec.Containers[0].Image != "example.com/stub:1.1.0" || p.Spec.InitContainers[0].Image != "example.com/tool:v1" {
 		t.Errorf("the loader is %+v", p.Spec)
 	}
-	waits(b, loadStep(), "helper pod is starting")
+	waits(b, loadStep(), "helper pod db-1-load is starting")
 	if b.Cluster().Status.Bootstrap.Loaded {
 		t.Fatal("nothing was loaded yet")
 	}
@@ -94,6 +95,25 @@ func TestLoadFillsTheInitialMembersVolume(t *testing.T) {
 	if diff := cmp.Diff(&v1alpha1.Bootstrap{Token: "t", Members: []string{"db-1"}, Loaded: true,
 		ExpectedProof: "15 keys, hash", ExpectedMark: "mark"}, f); diff != "" {
 		t.Errorf("formation (-want +got):\n%s", diff)
+	}
+}
+
+// TestLoadAwaitsItsLoader: a pod runs a moment before its program listens, and that moment needs no further look at the
+// cluster.
+func TestLoadAwaitsItsLoader(t *testing.T) {
+	b := restoring(t, nil)
+	waits(b, loadStep(), "helper pod db-1-load is starting")
+	p := b.Helper("db-1-load")
+	b.Becomes(p.Name, opstest.Started(p, opstest.RunsFor()))
+	volume, late := t.TempDir(), make(chan (<-chan error), 1)
+	time.AfterFunc(100*time.Millisecond, func() { late <- b.Load(p.Name, p.Spec.Containers[0].Command, volume) })
+	_, err := perform(b, loadStep())
+	loaderEnds := <-late
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-loaderEnds; err != nil || !b.Cluster().Status.Bootstrap.Loaded {
+		t.Errorf("the loader ended with %v, formation %+v", err, b.Cluster().Status.Bootstrap)
 	}
 }
 

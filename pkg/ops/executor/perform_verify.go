@@ -11,6 +11,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -93,7 +94,7 @@ func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.
 	if err := l.convert(&source, t, m); err != nil {
 		return err
 	}
-	helper, err := l.helper(ctx, s, pod, func() error {
+	h, err := l.helper(ctx, s, pod, func() error {
 		if err := hold(ctx, repo, id); err != nil {
 			return err
 		}
@@ -102,19 +103,22 @@ func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.
 	if err != nil {
 		return err
 	}
-	if helper.Done {
+	if h.Done {
 		// It stopped before it was asked; a pod that has ended never runs again.
 		if err := helperpod.Delete(ctx, l.Client, l.Namespace, pod); err != nil {
 			return fmt.Errorf("remove helper pod %s: %w", pod, err)
 		}
 		return fmt.Errorf("the restored member stopped and is made again: %w", engine.ErrNotReady)
 	}
-	if source.itself && !helper.Running {
+	if source.itself && !h.Running {
 		return fmt.Errorf("pod %s is loading %s from %s: %w", pod, id, repo.URL(), engine.ErrNotReady)
 	}
-	if !helper.Running {
+	if !h.Running {
 		dial := func(ctx context.Context) (net.Conn, error) {
 			return l.Dialer.DialLoopback(ctx, l.Namespace, pod, loadPort)
+		}
+		if helper.Ready(ctx, dial) != nil {
+			return fmt.Errorf("helper pod %s is starting: %w", pod, engine.ErrNotReady)
 		}
 		if _, err := l.stream(ctx, repo, m, dial, report); err != nil {
 			return err
