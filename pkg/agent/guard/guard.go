@@ -22,6 +22,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
@@ -100,7 +101,7 @@ func (g *Guard) once(ctx context.Context) error {
 	agent := exec.Command(g.Command[0], g.Command[1:]...)
 	agent.Stdout, agent.Stderr, agent.ExtraFiles = g.Log, g.Log, []*os.File{theirs}
 	agent.Env = slices.Concat(os.Environ(), g.Env, []string{pidVariable + "=" + strconv.Itoa(os.Getpid())})
-	if err := errors.Join(agent.Start(), theirs.Close()); err != nil {
+	if err := errors.Join(process.WithSlack(process.AgentSlack, agent.Start), theirs.Close()); err != nil {
 		g.killAll()
 		return fmt.Errorf("start the agent: %w", err)
 	}

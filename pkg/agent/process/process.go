@@ -58,7 +58,7 @@ func Start(cmd *exec.Cmd, others func() []int, line func(string), ended func(*Pr
 	}
 	cmd.Stdout, cmd.Stderr = in, in
 	p := &Process{Cmd: cmd, Done: make(chan struct{})}
-	if err := errors.Join(cmd.Start(), in.Close()); err != nil {
+	if err := errors.Join(WithSlack(serverSlack, cmd.Start), in.Close()); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the server: %w", err), out.Close())
 	}
 	read := make(chan struct{})
