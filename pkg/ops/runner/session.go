@@ -75,6 +75,11 @@ func (r *Runner) takeUp(ctx context.Context, namespace, cluster string, back fun
 			return nil, err
 		}
 	}
+	if cancel && op.Status.Phase != v1alpha1.PhaseCancelling {
+		if err := r.judgeBack(ctx, namespace, cluster); err != nil {
+			return nil, err
+		}
+	}
 	if cancel || op.Status.Phase != v1alpha1.PhaseCancelling {
 		if err := r.redirect(ctx, op, cancel); err != nil {
 			return nil, err
