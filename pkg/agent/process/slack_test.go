@@ -8,21 +8,20 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
-// slackOf is by how much the kernel may delay the waits of a process.
-func slackOf(t *testing.T, pid int) time.Duration {
+// slackOf is by how many nanoseconds the kernel may delay the waits of a process.
+func slackOf(t *testing.T, pid int) uintptr {
 	t.Helper()
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/timerslack_ns")
 	if err != nil {
 		t.Skipf("the kernel does not tell: %v", err)
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
+	n, err := strconv.ParseUint(strings.TrimSpace(string(raw)), 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return time.Duration(n)
+	return uintptr(n)
 }
 
 func TestWithSlack(t *testing.T) {
@@ -35,13 +34,13 @@ func TestWithSlack(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	for cmd, want := range map[*exec.Cmd]time.Duration{agent: AgentSlack, server: serverSlack} {
+	for cmd, want := range map[*exec.Cmd]uintptr{agent: AgentSlack, server: serverSlack} {
 		t.Cleanup(func() {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 		})
 		if got := slackOf(t, cmd.Process.Pid); got != want {
-			t.Errorf("the slack is %s, want %s", got, want)
+			t.Errorf("the slack is %d ns, want %d", got, want)
 		}
 	}
 }

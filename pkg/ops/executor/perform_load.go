@@ -94,7 +94,7 @@ func (l *Executor) load(ctx context.Context, t task) error {
 		loaded = helper.ReadLoaded(h.Message).DataHash
 	case source.itself:
 		return fmt.Errorf("pod %s is loading %s from %s: %w", name, m.ID, repo.URL(), engine.ErrNotReady)
-	case !h.Done && !(h.Running && listens(ctx, dial)):
+	case !h.Done && (!h.Running || !listens(ctx, dial)):
 		return fmt.Errorf("helper pod %s is starting: %w", name, engine.ErrNotReady)
 	case !h.Done:
 		if loaded, err = l.stream(ctx, repo, m, dial, t.report); err != nil {
@@ -166,8 +166,8 @@ func (l *Executor) stream(ctx context.Context, repo repository.Repository, m rep
 	return loaded, nil
 }
 
-// listens reports whether a helper answers within a second. One whose pod runs does so in less, and another look at the
-// whole cluster would come later.
+// listens reports whether a helper answers within a second. One whose pod runs does so in less, and to observe the
+// whole cluster once more would take longer.
 func listens(ctx context.Context, dial func(context.Context) (net.Conn, error)) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

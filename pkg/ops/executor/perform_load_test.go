@@ -98,8 +98,8 @@ func TestLoadFillsTheInitialMembersVolume(t *testing.T) {
 	}
 }
 
-// TestLoadAwaitsItsLoader: a pod runs a moment before its program listens, and that moment needs no further look at the
-// cluster.
+// TestLoadAwaitsItsLoader: a pod runs a moment before its program listens, and for that moment the cluster is not
+// observed once more.
 func TestLoadAwaitsItsLoader(t *testing.T) {
 	b := restoring(t, nil)
 	waits(b, loadStep(), "helper pod db-1-load is starting")
