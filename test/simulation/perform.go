@@ -109,7 +109,7 @@ func (s *site) Perform(ctx context.Context, st ops.State, step ops.Step, _ func(
 	case ops.ActionInitialSQL:
 		return ops.Result{Facts: map[string]string{v1alpha1.FactInitialSQL: "done"}}, nil
 	case ops.ActionExamine:
-		return s.examine(ctx, step.Members[0])
+		return s.examine(ctx, step.Members)
 	case ops.ActionRecoverData:
 		return s.recoverData(ctx, st, step.Members[0])
 	case ops.ActionStop, ops.ActionFence:

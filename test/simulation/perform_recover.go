@@ -15,10 +15,22 @@ import (
 )
 
 // examine reads a member's volume for a while.
-func (s *site) examine(ctx context.Context, member string) (ops.Result, error) {
+func (s *site) examine(ctx context.Context, members []string) (ops.Result, error) {
+	facts := map[string]string{}
+	for _, m := range members {
+		report, err := s.examineVolume(ctx, m)
+		if err != nil {
+			return ops.Result{}, err
+		}
+		facts[v1alpha1.FactExamined(m)] = report
+	}
+	return ops.Result{Facts: facts}, nil
+}
+
+func (s *site) examineVolume(ctx context.Context, member string) (string, error) {
 	w := s.actor.world
 	if err := s.actor.sleep(ctx, time.Duration(s.actor.rng.Int64N(int64(10*time.Second)))); err != nil {
-		return ops.Result{}, err
+		return "", err
 	}
 	var report []byte
 	err := s.do(ctx, "examine "+member, func() error {
@@ -33,7 +45,7 @@ func (s *site) examine(ctx context.Context, member string) (ops.Result, error) {
 		report, err = json.Marshal(slot.volume.data.leftovers())
 		return err
 	})
-	return ops.Result{Facts: map[string]string{v1alpha1.FactExamined(member): string(report)}}, err
+	return string(report), err
 }
 
 // leftovers is what data says of itself; positions are those of its engine.

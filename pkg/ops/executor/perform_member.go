@@ -195,6 +195,10 @@ func (l *Executor) stop(ctx context.Context, t task) error {
 		}
 		if k.Workload.Exists || k.Pod.Exists {
 			going = m
+			// It may have written since its volume was read: a person can start it again between two commands.
+			if err := l.forgetExamined(ctx, t.State, []string{m}); err != nil {
+				return err
+			}
 		}
 	}
 	if going != "" {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"path"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -69,11 +70,40 @@ func (l *Executor) fence(ctx context.Context, t task) error {
 	return l.stop(ctx, t)
 }
 
-// examine has a pod of this tool read a member's volume, and takes its report.
+// examiner is the pod that reads the volume of a member for an operation. What one that was left by another operation
+// read may have been written over since.
+func examiner(op *v1alpha1.Operation, member string) string { return member + "-examine-" + markOf(op) }
+
+// markOf tells the pods of one operation from those of another.
+func markOf(op *v1alpha1.Operation) string {
+	sum := sha256.Sum256([]byte(op.Name))
+	return hex.EncodeToString(sum[:4])
+}
+
+// examine has pods of this tool read the volumes of members, all at the same time, and takes their reports.
 func (l *Executor) examine(ctx context.Context, t task) (ops.Result, error) {
-	name := t.Member() + "-examine"
+	facts, waits := map[string]string{}, error(nil)
+	for _, m := range t.Members {
+		report, err := l.examineVolume(ctx, t, m)
+		switch {
+		case errors.Is(err, engine.ErrNotReady):
+			waits = cmp.Or(waits, err)
+		case err != nil:
+			return ops.Result{}, errors.Join(outOfReach(err, m), l.forgetExamined(ctx, t.State, t.Members))
+		}
+		facts[v1alpha1.FactExamined(m)] = report
+	}
+	if waits != nil {
+		return ops.Result{}, waits
+	}
+	return ops.Result{Facts: facts}, l.forgetExamined(ctx, t.State, t.Members)
+}
+
+// examineVolume returns what a pod read of the volume of a member; ErrNotReady until it has.
+func (l *Executor) examineVolume(ctx context.Context, t task, member string) (string, error) {
+	name := examiner(t.Operation, member)
 	h, err := l.helper(ctx, t.State, name, func() error {
-		pod, err := l.recoveryPod(t.State, t.Member())
+		pod, err := l.recoveryPod(t.State, member)
 		if err != nil {
 			return err
 		}
@@ -81,21 +111,33 @@ func (l *Executor) examine(ctx context.Context, t task) (ops.Result, error) {
 			Purpose: helperpod.PurposeExamine, Image: l.helperImage(t.Cluster),
 			Args: []string{"helper", "examine", "--engine", l.Engine.Name(), "--dir", pod.DataDir, "--report",
 				corev1.TerminationMessagePathDefault},
-			Claim: v1alpha1.VolumeName(t.Member()), MountPath: pod.DataPath, User: pod.User, ReadOnly: true})
+			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, User: pod.User, ReadOnly: true})
 	})
 	if err != nil {
-		return ops.Result{}, outOfReach(err, t.Member())
+		return "", err
 	}
 	if !h.Done {
-		return ops.Result{}, fmt.Errorf("the volume of %s is being read: %w", t.Member(), engine.ErrNotReady)
-	}
-	if err := helperpod.Delete(ctx, l.Client, l.Namespace, name); err != nil {
-		return ops.Result{}, fmt.Errorf("remove helper pod %s: %w", name, err)
+		return "", fmt.Errorf("the volume of %s is being read: %w", member, engine.ErrNotReady)
 	}
 	if _, err := helper.ReadReport(h.Message); err != nil {
-		return ops.Result{}, fmt.Errorf("examine the volume of %s: %w", t.Member(), err)
+		return "", fmt.Errorf("examine the volume of %s: %w", member, err)
 	}
-	return ops.Result{Facts: map[string]string{v1alpha1.FactExamined(t.Member()): h.Message}}, nil
+	return h.Message, nil
+}
+
+// forgetExamined deletes all pods that read volumes of members.
+func (l *Executor) forgetExamined(ctx context.Context, s ops.State, members []string) error {
+	for _, h := range s.Kube.Helpers {
+		if h.Purpose != helperpod.PurposeExamine || !slices.ContainsFunc(members, func(m string) bool {
+			return slices.Contains(h.Claims, v1alpha1.VolumeName(m))
+		}) {
+			continue
+		}
+		if err := helperpod.Delete(ctx, l.Client, l.Namespace, h.Name); err != nil {
+			return fmt.Errorf("remove helper pod %s: %w", h.Name, err)
+		}
+	}
+	return nil
 }
 
 // outOfReach says what to do about a volume that no node can mount.
@@ -162,9 +204,8 @@ func (l *Executor) notRecovered(ctx context.Context, h observe.Helper, member st
 
 // recovered is the cluster of one member that serves the copy.
 func (l *Executor) recovered(s ops.State) *v1alpha1.DatabaseCluster {
-	sum := sha256.Sum256([]byte(s.Operation.Name))
 	t := &v1alpha1.DatabaseCluster{}
-	t.Name, t.Namespace = "recover-"+hex.EncodeToString(sum[:4]), l.Namespace
+	t.Name, t.Namespace = "recover-"+markOf(s.Operation), l.Namespace
 	like := s.Cluster.Spec
 	t.Spec = v1alpha1.DatabaseClusterSpec{Engine: like.Engine, Version: like.Version, Image: like.Image, Members: 1,
 		Registry: like.Registry, HelperImage: like.HelperImage,

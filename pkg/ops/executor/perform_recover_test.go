@@ -71,6 +71,48 @@ func TestExamineOnlyReads(t *testing.T) {
 	}
 }
 
+// TestExamineReadsAllAtOnce: nobody can write meanwhile.
+func TestExamineReadsAllAtOnce(t *testing.T) {
+	b, _ := fallen(t)
+	b.Must(workload.ApplyVolume(t.Context(), b.Client(), b.Cluster(), "db-2"))
+	step := ops.Step{Action: ops.ActionExamine, Members: []string{"db-1", "db-2"}}
+	waits(b, step, "is starting")
+	first, second := b.Helper(examiner(b.Op, "db-1")), b.Helper(examiner(b.Op, "db-2"))
+	if first == nil || second == nil {
+		t.Fatal("not all volumes are read")
+	}
+	b.Becomes(first.Name, opstest.Ended(first, 0, report))
+	waits(b, step, "db-2 is being read")
+	b.Becomes(second.Name, opstest.Started(second, opstest.RunsFor()))
+	waits(b, step, "db-2 is being read")
+	b.Becomes(second.Name, opstest.Ended(second, 0, report))
+	r, err := perform(b, step)
+	b.Must(err)
+	if r.Facts["examined/db-1"] != report || r.Facts["examined/db-2"] != report ||
+		b.Helper(first.Name) != nil || b.Helper(second.Name) != nil {
+		t.Errorf("facts %v, or a pod stays", r.Facts)
+	}
+}
+
+// TestExamineAgain: what was read before a member ran again says nothing of what it wrote since, and by it the volume
+// would be left that has the most.
+func TestExamineAgain(t *testing.T) {
+	b, _ := fallen(t)
+	waits(b, examineStep(), "is starting")
+	read := b.Only()
+	b.Becomes(read.Name, opstest.Ended(read, 0, report))
+	killed := b.Op
+	b.Op = opstest.Operation(v1alpha1.VerbRecover)
+	b.Op.Name = "another"
+	waits(b, examineStep(), "is starting")
+	b.Op = killed
+	running(b, "db-1")
+	waits(b, ops.Step{Action: ops.ActionStop, Members: []string{"db-1"}}, "going")
+	if b.Helper(read.Name) != nil {
+		t.Error("what was read before it ran again counts still")
+	}
+}
+
 func TestExamineOutOfReach(t *testing.T) {
 	b, _ := fallen(t)
 	waits(b, examineStep(), "is starting")

@@ -57,17 +57,21 @@ func examineStopped(p rules.Situation, names []string) ([]legacy, *ops.Decision)
 	return all, oneHistory(p, all)
 }
 
-// examineVolumes has each volume read that was not yet.
+// examineVolumes has the volumes read that were not yet, at the same time: nobody can write meanwhile.
 func examineVolumes(p rules.Situation, names []string) *ops.Decision {
-	for _, name := range names {
-		if p.S.Fact(v1alpha1.FactExamined(name)) == "" {
-			return rules.Do(ops.Step{ID: "examine-volume/" + name, Action: ops.ActionExamine, Members: []string{name},
-				Risk: ops.RiskNone, Deadline: rules.StreamDeadline,
-				Title: "Examine the volume of " + name, Reason: "it is only read",
-				Touches: []string{"persistentvolumeclaim/" + v1alpha1.VolumeName(name)}})
-		}
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return p.S.Fact(v1alpha1.FactExamined(name)) != ""
+	})
+	if len(names) == 0 {
+		return nil
 	}
-	return nil
+	title := "Examine the volume of " + names[0]
+	if len(names) > 1 {
+		title = "Examine the volumes of " + strings.Join(names, ", ")
+	}
+	return rules.Do(ops.Step{ID: string(ops.ActionExamine) + "/" + strings.Join(names, ","), Action: ops.ActionExamine,
+		Members: names, Risk: ops.RiskNone, Deadline: rules.StreamDeadline, Title: title, Reason: "it is only read",
+		Touches: rules.Claims(names)})
 }
 
 // backUpFurthest makes the backup of a copy of the most advanced data.

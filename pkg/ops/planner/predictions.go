@@ -179,7 +179,11 @@ func predictions() map[ops.Action]func(outcome) {
 				o.Kube.Members[o.MemberIndex(m)].Pod = observe.Pod{}
 			}
 		},
-		ops.ActionExamine: func(o outcome) { o.SetFact(v1alpha1.FactExamined(o.Member())) },
+		ops.ActionExamine: func(o outcome) {
+			for _, name := range o.Members {
+				o.SetFact(v1alpha1.FactExamined(name))
+			}
+		},
 		ops.ActionRecoverData: func(o outcome) {
 			_, fact := ops.StoppedBackup(o.Operation)
 			o.SetFact(fact)

@@ -88,11 +88,11 @@ func TestRecover(t *testing.T) {
 		"data: they may come back": {state: recovering(v1alpha1.RecoverData, noPods),
 			block: "transient: 3 of 3 volumes exist, 2 are a majority; nothing is lost"},
 		"data: they may come back, insisted": {state: waiving(recovering(v1alpha1.RecoverData, noPods), "transient"),
-			want: append([]string{"examine-volume/db-1", "examine-volume/db-2", "examine-volume/db-3", "recover-data"},
+			want: append([]string{"examine-volume/db-1,db-2,db-3", "recover-data"},
 				rebuilt("db-4", "db-5", "db-6")...)},
 		"data: two crash, which may be the data": {state: recovering(v1alpha1.RecoverData,
-			func(s *ops.State) { crash(s, "db-1", "db-2") }), want: append([]string{"fence-members", "examine-volume/db-1",
-			"examine-volume/db-2", "examine-volume/db-3", "recover-data"}, rebuilt("db-4", "db-5", "db-6")...)},
+			func(s *ops.State) { crash(s, "db-1", "db-2") }), want: append([]string{"fence-members",
+			"examine-volume/db-1,db-2,db-3", "recover-data"}, rebuilt("db-4", "db-5", "db-6")...)},
 		"data: one can't be seen gone": {state: recovering(v1alpha1.RecoverData,
 			func(s *ops.State) {
 				twoLost(s)
