@@ -24,7 +24,8 @@ func WithSlack(nanoseconds uintptr, start func() error) error {
 	defer runtime.UnlockOSThread()
 	before, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
 	if err == nil && unix.Prctl(unix.PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0) == nil {
-		defer func() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(before), 0, 0, 0) }() // it took another value before
+		// The kernel took another value before.
+		defer func() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(before), 0, 0, 0) }()
 	}
 	return start()
 }

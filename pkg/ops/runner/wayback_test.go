@@ -159,8 +159,8 @@ func TestCancelRefusedWritesNothing(t *testing.T) {
 		b, _ := delegating(sh, r, true)
 		for name, resume := range map[string]func(context.Context, string, string, bool) (*v1alpha1.Operation, error){
 			"alone": r.Resume, "with an operator": b.Resume,
-			"by a custom resource": func(ctx context.Context, ns, cluster string, back bool) (*v1alpha1.Operation, error) {
-				_, err := r.Open(ctx, ns, cluster, nil, func(*v1alpha1.Operation) (bool, error) { return back, nil })
+			"by a custom resource": func(ctx context.Context, ns, name string, back bool) (*v1alpha1.Operation, error) {
+				_, err := r.Open(ctx, ns, name, nil, func(*v1alpha1.Operation) (bool, error) { return back, nil })
 				return nil, err
 			},
 		} {
