@@ -2,8 +2,6 @@ package executor
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -77,8 +75,7 @@ func readAll(ctx context.Context, repo repository.Repository, m repository.Manif
 // proveInJob does one attempt; ErrNotReady (wrapped) asks for another after a new observation.
 func (l *Executor) proveInJob(ctx context.Context, s ops.State, repo *bucket.Repository, m repository.Manifest,
 	source loadSource) error {
-	sum := sha256.Sum256([]byte(s.Operation.Name))
-	job := "prove-" + hex.EncodeToString(sum[:4])
+	job := "prove-" + markOf(s.Operation)
 	have, err := helperpod.GetJob(ctx, l.Client, l.Namespace, job)
 	switch {
 	case errors.Is(err, kube.ErrNotFound):
