@@ -57,7 +57,8 @@ summary() {
 }
 
 # reasons is what each failed test said last: of a long output, some keep the end alone. Of each of the last four
-# entries of its log, three lines are shown.
+# entries of its log, the first lines and the last ones are shown: a command begins with what it was to do, and ends with
+# why it failed.
 reasons() {
 	awk '/^=== (RUN|CONT|NAME|PAUSE) / { test = $3; next }
 		/^ *--- (PASS|FAIL|SKIP): / { test = $3; if ($2 == "FAIL:") { order[++failed] = test; took[test] = $4 }; next }
@@ -65,12 +66,13 @@ reasons() {
 			for (i = 1; i <= failed; i++) {
 				name = order[i]
 				print "--- FAIL: " name " " took[name]
-				for (k = n[name] - 3; k <= n[name]; k++) if ((name, k) in said) print said[name, k]
+				for (k = n[name] - 3; k <= n[name]; k++) for (l = 1; l <= lines[name, k]; l++)
+					if (l <= 3 || l > lines[name, k] - 8) print said[name, k, l]
 			}
-			delete said; delete n; failed = 0; test = ""; next
+			delete said; delete lines; delete n; failed = 0; test = ""; next
 		}
-		/^ *[a-z_0-9]+\.go:[0-9]+: |^panic: / { said[test, ++n[test]] = substr($0, 1, 300); lines = 1; next }
-		n[test] && lines++ < 3 { said[test, n[test]] = said[test, n[test]] "\n" substr($0, 1, 300) }' "$logs"/*.log
+		/^ *[a-z_0-9]+\.go:[0-9]+: |^panic: / { n[test]++ }
+		n[test] { said[test, n[test], ++lines[test, n[test]]] = substr($0, 1, 300) }' "$logs"/*.log
 }
 
 # unfinished names the tests that were still running when the time was over.

@@ -29,6 +29,8 @@ type Member struct {
 	site   *Site
 	driver Driver
 	began  time.Time
+	// reports are kept under the lock of the site.
+	reports []string
 }
 
 // Join has the other members reach the driver. It is closed with the test.

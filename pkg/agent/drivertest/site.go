@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -53,8 +54,25 @@ func (m *Member) Sockets() string { return filepath.Join(m.site.dir, "s"+string(
 // Now counts from the start of the member.
 func (m *Member) Now() protocol.Instant { return protocol.Instant(time.Since(m.began)) }
 
-// Report goes to the log of the test.
-func (m *Member) Report(what string) { m.T.Logf("%s reports: %s", m.ID, what) }
+// Report goes to the log of the test, and is kept for Reports.
+func (m *Member) Report(what string) {
+	m.T.Logf("%s reports: %s", m.ID, what)
+	m.site.mu.Lock()
+	defer m.site.mu.Unlock()
+	m.reports = append(m.reports, what)
+}
+
+// Reports is how often this member reported something that contains these words.
+func (m *Member) Reports(words string) (n int) {
+	m.site.mu.Lock()
+	defer m.site.mu.Unlock()
+	for _, r := range m.reports {
+		if strings.Contains(r, words) {
+			n++
+		}
+	}
+	return n
+}
 
 // Dial connects to the agent of another member.
 func (m *Member) Dial(to protocol.MemberID) (net.Conn, error) {

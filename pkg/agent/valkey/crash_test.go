@@ -75,8 +75,10 @@ func TestHeldBack(t *testing.T) {
 		if o := m1.Must(protocol.Job{Kind: protocol.Cut, Generation: g}); o.Unread {
 			t.Fatalf("it does not tell what it holds: %+v", o)
 		}
-		if late := time.Since(began) >= heldBack; late != (n == mostCrashes) {
-			t.Errorf("after crash %d it tells after %s", n, time.Since(began))
+		// How long a server takes to load its data depends on the machine, so a time alone does not tell that it was held.
+		held, took := m1.Reports("others may lead before it") > 0, time.Since(began)
+		if held != (n == mostCrashes) || held && took < heldBack {
+			t.Errorf("after crash %d it tells after %s, held back %t", n, took, held)
 		}
 		if err := m1.StopNow(); err != nil {
 			t.Fatal(err)
