@@ -38,6 +38,9 @@ func (g *Group) lead() {
 	if leading != g.leading {
 		g.leading = leading
 		g.leads.Store(leading)
+		g.config.Report(map[bool]string{
+			true: "this member leads the group", false: "this member does not lead the group any more",
+		}[leading])
 		g.config.Deliver(protocol.Led{Leading: leading})
 	}
 	if !leading {

@@ -30,6 +30,7 @@ func (m *Member) start(ctx context.Context, job protocol.Job) {
 		if before != nil {
 			<-before
 		}
+		m.announce(job)
 		if err := m.Server.Do(ctx, job, func() bool { return m.valid(job.Generation) }); err != nil && ctx.Err() == nil {
 			m.Report(string(job.Kind) + ": " + err.Error())
 			select { // it is asked for again at once
@@ -39,6 +40,16 @@ func (m *Member) start(ctx context.Context, job protocol.Job) {
 		}
 		m.Deliver(jobEnd{Done: protocol.Done{Job: job}, server: m.Server.Observe(ctx), number: number})
 	})
+}
+
+// announce tells of jobs that take as long as there is data: until they end, nothing else is heard of them.
+func (m *Member) announce(job protocol.Job) {
+	switch job.Kind {
+	case protocol.Initialise:
+		m.Report("the group has this member make its first data")
+	case protocol.Clone:
+		m.Report("the data of " + string(job.Member) + " is copied to this member")
+	}
 }
 
 func (m *Member) valid(g protocol.Generation) bool {
