@@ -1,6 +1,7 @@
 package group
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"slices"
@@ -288,4 +289,27 @@ func TestNamesResolveLate(t *testing.T) {
 			return c.Close() == nil
 		})
 	}
+}
+
+// TestSilentDNS has nobody answer questions for names: a member is reached where it proved itself last.
+func TestSilentDNS(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	m1 := s.open("m1", func(c *Config) {
+		c.find = func(ctx context.Context, address string) ([]string, error) {
+			<-ctx.Done()
+			return nil, fmt.Errorf("look up %s: %w", address, &net.DNSError{Err: "no answer", IsTimeout: true})
+		}
+	})
+	if _, err := m1.network.dial("m2", forRaft, time.Second); err == nil {
+		t.Fatal("m2 is reached although nobody tells where it is")
+	}
+	s.open("m2", nil)
+	s.wait("m1 connects to m2", func() bool {
+		c, err := m1.network.dial("m2", forRaft, time.Second)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	})
 }

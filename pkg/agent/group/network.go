@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/lookup"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
@@ -21,6 +22,7 @@ type network struct {
 	peers    *peers
 	hello    func() hello
 	address  func(protocol.MemberID) string
+	find     func(ctx context.Context, address string) ([]string, error)
 	report   func(string)
 
 	accepted chan net.Conn
@@ -116,8 +118,7 @@ func (n *network) Dial(address raft.ServerAddress, timeout time.Duration) (net.C
 	return n.dial(protocol.MemberID(address), forRaft, timeout)
 }
 
-// dial asks DNS first, and takes the address where the member proved itself last if that fails. The other side is
-// proved anyway.
+// dial connects to a member and proves it.
 func (n *network) dial(id protocol.MemberID, p Purpose, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -125,11 +126,7 @@ func (n *network) dial(id protocol.MemberID, p Purpose, timeout time.Duration) (
 	if p == forMessages || p == forRaft { // who streams may take nothing for a while
 		dialer.Control = unanswered
 	}
-	raw, err := dialer.DialContext(ctx, "tcp", n.address(id))
-	var dns *net.DNSError
-	if last := n.peers.address(id); errors.As(err, &dns) && last != "" {
-		raw, err = dialer.DialContext(ctx, "tcp", last)
-	}
+	raw, err := n.reach(ctx, &dialer, id, timeout)
 	if err != nil {
 		return nil, fmt.Errorf("connect to member %s: %w", id, err)
 	}
@@ -139,4 +136,26 @@ func (n *network) dial(id protocol.MemberID, p Purpose, timeout time.Duration) (
 		return nil, fmt.Errorf("connect to member %s: %w", id, err)
 	}
 	return n.track(c), nil
+}
+
+// reach asks DNS first, and takes the address where the member proved itself last if there is no answer in half of the
+// time, or none at all. The other side is proved anyway.
+func (n *network) reach(ctx context.Context, d *net.Dialer, id protocol.MemberID, timeout time.Duration) (net.Conn,
+	error,
+) {
+	asking, last := ctx, n.peers.address(id)
+	if last != "" {
+		half, stop := context.WithTimeout(ctx, timeout/2)
+		defer stop()
+		asking = half
+	}
+	addresses, err := n.find(asking, n.address(id))
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns) && last != "":
+		addresses = []string{last}
+	case err != nil:
+		return nil, err
+	}
+	return lookup.Dial(ctx, d, addresses)
 }

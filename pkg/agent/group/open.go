@@ -1,6 +1,7 @@
 package group
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/certificate"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/lookup"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
@@ -46,8 +48,9 @@ type Config struct {
 	// connection.
 	Handlers map[Purpose]func(from protocol.MemberID, c net.Conn)
 	Log      io.Writer
-	// wrap lets tests stand between the group and its disk.
+	// wrap lets tests stand between the group and its disk, find between it and DNS.
 	wrap func(durable) durable
+	find func(ctx context.Context, address string) ([]string, error)
 }
 
 // Open starts the part of one member. It counts a start, on disk, before it speaks to anybody.
@@ -115,9 +118,12 @@ func (g *Group) open(inner durable) error {
 	if err != nil {
 		return err
 	}
+	if c.find == nil {
+		c.find = lookup.Addresses
+	}
 	g.network = &network{
 		listener: c.Listener, tls: memberTLS(c.Identity, c.Report), peers: known, hello: g.hello,
-		address: c.Address, report: c.Report, accepted: make(chan net.Conn), messages: g.hear, handlers: c.Handlers,
+		address: c.Address, find: c.find, report: c.Report, accepted: make(chan net.Conn), messages: g.hear, handlers: c.Handlers,
 		done: make(chan struct{}), conns: map[net.Conn]bool{},
 	}
 	transport := newPaced(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/lookup"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/pulse"
 )
@@ -186,8 +187,11 @@ func (p *Proxy) target(readOnly bool) (protocol.MemberID, protocol.Generation) {
 func (p *Proxy) pass(ctx context.Context, client *net.TCPConn, to protocol.MemberID, g protocol.Generation) bool {
 	ctx, stop := context.WithTimeout(ctx, dialTime)
 	defer stop()
-	var d net.Dialer
-	server, err := d.DialContext(ctx, "tcp", p.config.Address(to))
+	addresses, err := lookup.Addresses(ctx, p.config.Address(to))
+	if err != nil {
+		return false
+	}
+	server, err := lookup.Dial(ctx, &net.Dialer{}, addresses)
 	if err != nil {
 		return false
 	}
