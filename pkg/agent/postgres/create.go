@@ -25,7 +25,7 @@ func (s *Server) initialise(ctx context.Context) error {
 	case s.major >= 15:
 		args = append(args, "--locale-provider", "icu", "--icu-locale", "und")
 	}
-	return s.create(ctx, func() (datadir.Lineage, error) {
+	return s.create(ctx, 0, func() (datadir.Lineage, error) {
 		return datadir.Lineage{Timeline: 1}, s.run(ctx, "initdb", args...)
 	})
 }
@@ -36,7 +36,7 @@ func (s *Server) clone(ctx context.Context, job protocol.Job) error {
 		return err
 	}
 	s.upstream.Aim(job.Member, job.Generation)
-	return s.create(ctx, func() (datadir.Lineage, error) {
+	return s.create(ctx, job.Generation, func() (datadir.Lineage, error) {
 		past, _, err := s.ancestry(ctx)
 		if err != nil {
 			return datadir.Lineage{}, err
@@ -46,8 +46,9 @@ func (s *Server) clone(ctx context.Context, job protocol.Job) error {
 	})
 }
 
-// create has a directory made aside, and renames it once it is whole and on disk.
-func (s *Server) create(ctx context.Context, fill func() (datadir.Lineage, error)) error {
+// create has a directory made aside, and renames it once it is whole and on disk. From is the generation of the
+// primary that it is copied from, or 0.
+func (s *Server) create(ctx context.Context, from protocol.Generation, fill func() (datadir.Lineage, error)) error {
 	if _, err := os.Stat(s.data()); err == nil {
 		return fmt.Errorf("create a copy of the data: %s exists", s.data())
 	}
@@ -64,7 +65,7 @@ func (s *Server) create(ctx context.Context, fill func() (datadir.Lineage, error
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	made := datadir.Identity{Volume: volume.NewName(4), Lineage: past}
+	made := datadir.Identity{Volume: volume.NewName(4), CopiedIn: from, Lineage: past}
 	if err := datadir.WriteIdentity(s.aside(), made); err != nil {
 		return err
 	}

@@ -77,7 +77,8 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.proc != p {
-		return protocol.Server{Volume: s.identity.Volume, Floor: s.floor.Generation(), Unread: true}
+		o := s.base()
+		return protocol.Server{Volume: o.Volume, CopiedIn: o.CopiedIn, Floor: o.Floor, Unread: true}
 	}
 	o := s.base()
 	if c, err := datadir.ReadControl(s.pgdata()); err == nil {
@@ -132,8 +133,8 @@ func (s *Server) learn(a answer) {
 
 // base is what holds whether the server runs or not.
 func (s *Server) base() protocol.Server {
-	return protocol.Server{Volume: s.identity.Volume, Floor: s.floor.Generation(), Unfit: s.unfit,
-		Broken: s.unfit != "" && s.identity.Rewinding}
+	return protocol.Server{Volume: s.identity.Volume, CopiedIn: s.identity.CopiedIn, Floor: s.floor.Generation(),
+		Unfit: s.unfit, Broken: s.unfit != "" && s.identity.Rewinding}
 }
 
 // stopped tells of a data directory without a server. Its position is known only after a stop in order.

@@ -56,14 +56,19 @@ func rank(d *Document, id MemberID) int {
 
 // incomplete returns "" if those that reported hold, together, every write that was acknowledged under a set in force,
 // or who is missing. Of N standbys W had to acknowledge: R that reported hold each such write if R + W > N.
+//
+// A reported copy that was made from the last primary holds all that this one held when it was appointed, so what was
+// acknowledged before. Of the writes of that primary itself it holds those that the copies before it acknowledged: they
+// came before it was made.
 func incomplete(d *Document) string {
+	copied := slices.ContainsFunc(d.Data(), func(id MemberID) bool { return copied(d, id) })
 	for _, set := range d.InForce {
-		if set.Need == 0 || reported(d, set.Primary) {
+		if set.Need == 0 || reported(d, set.Primary) || copied && set.Primary.Member != d.Primary {
 			continue
 		}
 		var absent []string
 		for _, s := range set.Standbys {
-			if !reported(d, s) {
+			if !reported(d, s) && !replaced(d, set, s) {
 				absent = append(absent, string(s.Member))
 			}
 		}
@@ -79,6 +84,19 @@ func incomplete(d *Document) string {
 func reported(d *Document, s Standby) bool {
 	r, ok := d.Reports[s.Member]
 	return ok && r.Volume == s.Volume
+}
+
+// copied says that a member reported a copy that was made from the last primary.
+func copied(d *Document, id MemberID) bool {
+	m := d.Members[id]
+	return m.CopiedIn > 0 && m.CopiedIn == d.served() && reported(d, d.standby(id))
+}
+
+// replaced says that a copy of a set of the last primary was given up for one that was made from this primary later,
+// and was reported.
+func replaced(d *Document, set SyncSet, s Standby) bool {
+	return set.Primary == d.standby(d.Primary) && copied(d, s.Member) &&
+		slices.Contains(d.Members[s.Member].Replaced, s.Volume)
 }
 
 // acknowledged says that every write that was acknowledged is on a standby that had to acknowledge it.

@@ -60,6 +60,10 @@ type Member struct {
 	Level int `json:"level,omitempty"`
 	// Volume identifies its copy of the data. A copy that was made again has another one.
 	Volume string `json:"volume,omitempty"`
+	// CopiedIn is the generation whose primary this copy was made from, or 0. Replaced are the copies of this member
+	// that it came after, as far as they were given up in that generation.
+	CopiedIn Generation `json:"copiedIn,omitempty"`
+	Replaced []string   `json:"replaced,omitempty"`
 }
 
 // Standby is one copy of the data that may acknowledge writes.
@@ -246,6 +250,14 @@ func (d *Document) Data() []MemberID {
 // SoleVoter says that nobody but the primary votes, or was offered a vote: nobody else can agree on a seal.
 func (d *Document) SoleVoter() bool {
 	return len(d.Voters) == 1 && d.Voters[0] == d.Primary && d.OfferedVote == ""
+}
+
+// served is the generation of the last primary.
+func (d *Document) served() Generation {
+	if d.Phase == Sealed {
+		return d.Generation - 1
+	}
+	return d.Generation
 }
 
 func (d *Document) standby(m MemberID) Standby {

@@ -129,19 +129,48 @@ type Cloned struct {
 func (*Cloned) Kind() string { return "cloned" }
 
 func (e *Cloned) apply(d *Document) error {
-	m, known := d.Members[e.Member]
+	return d.clone(e.Member, Member{Volume: e.Volume})
+}
+
+// clone notes another copy of a member, and forgets what is known of the one before it.
+func (d *Document) clone(id MemberID, made Member) error {
+	m, known := d.Members[id]
 	switch {
 	case !known || m.Witness || d.System == "":
-		return refuse("%s holds no data", e.Member)
-	case m.Volume == e.Volume:
-		return refuse("the copy of %s is known", e.Member)
-	case d.Primary == e.Member && (d.Phase == Appointed || d.Phase == Serving):
-		return refuse("%s is the primary", e.Member)
+		return refuse("%s holds no data", id)
+	case m.Volume == made.Volume:
+		return refuse("the copy of %s is known", id)
+	case d.Primary == id && (d.Phase == Appointed || d.Phase == Serving):
+		return refuse("%s is the primary", id)
 	}
-	m.Volume = e.Volume
-	d.Members[e.Member] = m
-	delete(d.Reports, e.Member)
+	m.Volume, m.CopiedIn, m.Replaced = made.Volume, made.CopiedIn, made.Replaced
+	d.Members[id] = m
+	delete(d.Reports, id)
 	return nil
+}
+
+// Copied names a copy of the data as Cloned does, that was made from the primary of a generation.
+type Copied struct {
+	Member     MemberID   `json:"member"`
+	Volume     string     `json:"volume"`
+	Generation Generation `json:"generation"`
+}
+
+// Kind names the entry.
+func (*Copied) Kind() string { return "copied" }
+
+func (e *Copied) apply(d *Document) error {
+	m, made := d.Members[e.Member], Member{Volume: e.Volume, CopiedIn: e.Generation}
+	if m.CopiedIn == e.Generation {
+		made.Replaced = slices.Clone(m.Replaced)
+	}
+	if m.Volume != "" {
+		made.Replaced = append(made.Replaced, m.Volume)
+	}
+	if e.Generation > d.Generation || slices.Contains(made.Replaced, e.Volume) {
+		made = Member{Volume: e.Volume} // the copy came back: it lacks what those after it held
+	}
+	return d.clone(e.Member, made)
 }
 
 // EndIncarnation ends the group for good, for the incarnation with the token of its successor.

@@ -16,7 +16,10 @@ const (
 type Server struct {
 	// System and Volume identify a data directory that is whole. Both are empty where there is none.
 	System, Volume string
-	Role           Role
+	// CopiedIn is the generation whose primary the data was copied from, after this member had given up all copies it
+	// had before. It is on disk, and 0 for data that was made in another way.
+	CopiedIn Generation
+	Role     Role
 	// Generation is that of the promotion, or of the primary that the replica follows. Upstream is that primary.
 	Generation Generation
 	Upstream   MemberID

@@ -62,7 +62,7 @@ func (n *Node) report() {
 	case n.server.Floor < d.Generation || n.server.Upstream != "" || n.server.Unread:
 		n.do(Job{Kind: Cut})
 	case n.server.Volume != d.Members[n.id].Volume:
-		n.propose("cloned", &Cloned{Member: n.id, Volume: n.server.Volume})
+		n.cloned()
 	default:
 		if r := (Report{Volume: n.server.Volume, Position: n.server.Position}); d.Reports[n.id] != r {
 			n.propose(fmt.Sprintf("report %d", d.Generation), &Reported{Member: n.id, Generation: d.Generation, Report: r})
@@ -80,8 +80,17 @@ func (n *Node) follow() {
 	case n.server.Upstream != d.Primary || n.server.Generation != d.Generation || n.server.Role != Replica:
 		n.do(Job{Kind: Follow, Member: d.Primary})
 	case n.server.Volume != d.Members[n.id].Volume:
-		n.propose("cloned", &Cloned{Member: n.id, Volume: n.server.Volume})
+		n.cloned()
 	case n.server.Settings != d.Settings.Version:
 		n.do(Job{Kind: Reload})
 	}
+}
+
+// cloned tells of a copy that the group does not know, and what it was made from if all members understand that.
+func (n *Node) cloned() {
+	if g := n.server.CopiedIn; g > 0 && LevelOf((*Copied)(nil).Kind()) <= n.doc.Level() {
+		n.propose("cloned", &Copied{Member: n.id, Volume: n.server.Volume, Generation: g})
+		return
+	}
+	n.propose("cloned", &Cloned{Member: n.id, Volume: n.server.Volume})
 }

@@ -16,6 +16,7 @@ type disk struct {
 	seen     []seen
 
 	system, volume string
+	copiedIn       protocol.Generation
 	rows           []row
 	unfit          string
 	// unread says that the server crashed and its log was not read to its end since.

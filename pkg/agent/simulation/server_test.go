@@ -41,10 +41,11 @@ func (m *member) perform(job protocol.Job) {
 	case protocol.Initialise:
 		w.systems++
 		m.disk.system, m.disk.volume, m.disk.rows = fmt.Sprintf("system %d", w.systems), m.newVolume(), nil
+		m.disk.copiedIn = 0
 	case protocol.Clone:
 		if p := w.find(job.Member); m.streamsFrom(p, job.Generation) {
-			m.disk.system, m.disk.volume, m.disk.unfit = p.disk.system, m.newVolume(), ""
-			m.disk.rows = append([]row(nil), p.disk.rows...)
+			m.disk.system = p.disk.system
+			m.copyAll(p, job.Generation)
 		}
 	case protocol.Follow:
 		m.attach(w.find(job.Member), job.Generation)
@@ -96,6 +97,12 @@ func (m *member) newVolume() string {
 	return fmt.Sprintf("%s %d", m.id, m.world.rng.Uint32())
 }
 
+// copyAll gives up what this member holds for a copy of all that a primary holds.
+func (m *member) copyAll(p *member, g protocol.Generation) {
+	m.disk.volume, m.disk.copiedIn, m.disk.unfit, m.disk.unread = m.newVolume(), g, "", false
+	m.disk.rows = append([]row(nil), p.disk.rows...)
+}
+
 func (m *member) add(timeline uint64) {
 	m.world.rows++
 	m.disk.rows = append(m.disk.rows, row{id: m.world.rows, timeline: timeline})
@@ -108,7 +115,7 @@ func (m *member) streamsFrom(p *member, g protocol.Generation) bool {
 	return ready && (w.mistake == anyUpstream || p.server.generation == g && g >= m.disk.floor)
 }
 
-// attach makes the server a replica, rewound to the last row that both have.
+// attach makes the server a replica, rewound to the last row that both have. Some servers can't rewind, and copy all.
 func (m *member) attach(p *member, g protocol.Generation) {
 	m.pretends = 0
 	if m.server.role == protocol.Primary || !m.streamsFrom(p, g) {
@@ -116,8 +123,11 @@ func (m *member) attach(p *member, g protocol.Generation) {
 	}
 	common := sort.Search(min(len(m.disk.rows), len(p.disk.rows)),
 		func(i int) bool { return m.disk.rows[i] != p.disk.rows[i] })
-	m.disk.rows = m.disk.rows[:common]
-	m.disk.unread = false
+	if common < len(m.disk.rows) && m.world.rng.IntN(2) == 0 {
+		m.copyAll(p, g)
+	} else {
+		m.disk.rows, m.disk.unread = m.disk.rows[:common], false
+	}
 	m.server = server{role: protocol.Replica, generation: g, upstream: p, settings: m.server.settings}
 }
 

@@ -178,7 +178,7 @@ func (w *world) damage(m *member) {
 		w.logf("the data directory of %s is emptied", m.id)
 		w.damaged = m
 		m.die()
-		m.disk.system, m.disk.volume, m.disk.rows = "", "", nil
+		m.disk.system, m.disk.volume, m.disk.copiedIn, m.disk.rows = "", "", 0, nil
 		w.after(time.Second, m.boot)
 	case m.backup == nil:
 		w.damaged = m

@@ -102,7 +102,7 @@ func (s *Server) receive(ctx context.Context, job protocol.Job, f facts) error {
 		return err
 	}
 	made := datadir.Identity{
-		System: f.System, Volume: volume.NewName(4), Lineage: f.Lineage, Boot: s.boot,
+		System: f.System, Volume: volume.NewName(4), CopiedIn: job.Generation, Lineage: f.Lineage, Boot: s.boot,
 		Flushed: appendFsync(job.Settings) == "always", Source: f.Source,
 	}
 	held, at, err := s.fill(ctx, job, job.Member, made)

@@ -78,8 +78,9 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.proc != p {
-		return protocol.Server{Volume: s.identity.Volume, System: s.identity.System, Floor: s.floor.Generation(),
-			Unread: true}
+		o := s.known()
+		o.Unfit, o.Unread = "", true
+		return o
 	}
 	if s.making {
 		o := s.atRest()
@@ -146,8 +147,8 @@ func (s *Server) persist(before appendonly.Ending) {
 
 // known is what holds whether the server runs or not.
 func (s *Server) known() protocol.Server {
-	return protocol.Server{System: s.identity.System, Volume: s.identity.Volume, Floor: s.floor.Generation(),
-		Unfit: s.unfit}
+	return protocol.Server{System: s.identity.System, Volume: s.identity.Volume, CopiedIn: s.identity.CopiedIn,
+		Floor: s.floor.Generation(), Unfit: s.unfit}
 }
 
 // stopped tells of a copy in which no server runs.

@@ -28,7 +28,10 @@ func pair(t *testing.T) (*site, *place, *place) {
 		t.Fatalf("after promote: %+v", o)
 	}
 	m1.command("SET", "a", "1")
-	m2.Must(protocol.Job{Kind: protocol.Clone, Generation: 1, Member: "m1"})
+	copied := m2.Must(protocol.Job{Kind: protocol.Clone, Generation: 1, Member: "m1"}).CopiedIn
+	if copied != 1 || o.CopiedIn != 0 {
+		t.Errorf("they were copied from the primaries of %d and %d", o.CopiedIn, copied)
+	}
 	m2.Must(protocol.Job{Kind: protocol.Follow, Generation: 1, Member: "m1"})
 	m1.Wait("m2 streams", func(o protocol.Server) bool { return len(o.Standbys) == 1 })
 	return s, m1, m2
@@ -99,7 +102,7 @@ func TestSwitchover(t *testing.T) {
 	if got := m1.command("DBSIZE"); got != "1002" {
 		t.Errorf("it holds %s keys", got)
 	}
-	if o := m1.Observe(t.Context()); o.Position.Timeline != 5 || o.Upstream != "m2" {
+	if o := m1.Observe(t.Context()); o.Position.Timeline != 5 || o.Upstream != "m2" || o.CopiedIn != 2 {
 		t.Errorf("the old primary is %+v", o)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
 // CopyFile names the file of an identity.
@@ -15,6 +16,8 @@ const CopyFile = "copy.json"
 type Identity struct {
 	// Volume names this copy of the data.
 	Volume string `json:"volume"`
+	// CopiedIn is the generation of the primary that it was copied from, or 0.
+	CopiedIn protocol.Generation `json:"copiedIn,omitempty"`
 	// Lineage is what the copy followed last. It is written before a byte of a timeline is received.
 	Lineage Lineage `json:"Lineage"`
 	// Promoting is the timeline of a promotion that was started. If its history file exists, the copy is on it.

@@ -16,6 +16,8 @@ type Identity struct {
 	// System names the database, Volume this copy of it.
 	System string `json:"system"`
 	Volume string `json:"volume"`
+	// CopiedIn is the generation of the primary that it was copied from, or 0.
+	CopiedIn protocol.Generation `json:"copiedIn,omitempty"`
 	// Lineage is what the copy followed. A branch is written before a byte of it is received or accepted.
 	Lineage Lineage `json:"lineage,omitempty"`
 	// End is where the data ends after a stop in order. While a server runs there is none.
