@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,7 +37,25 @@ func (s *Site) Report(ctx context.Context, w io.Writer, namespace string, cli Co
 	}
 	s.reportVolumes(ctx, w, namespace)
 	for _, p := range pods.Items {
+		s.reportReady(ctx, w, &p)
 		s.reportLog(ctx, w, &p)
+	}
+}
+
+// reportReady tells what an agent answers to the probe that asks whether its member may serve: the kubelet does not tell.
+func (s *Site) reportReady(ctx context.Context, w io.Writer, p *corev1.Pod) {
+	for _, c := range p.Spec.Containers {
+		if c.ReadinessProbe == nil || c.ReadinessProbe.HTTPGet == nil || ready(p) {
+			continue
+		}
+		ask := c.ReadinessProbe.HTTPGet
+		for _, port := range c.Ports {
+			if port.Name == ask.Port.StrVal {
+				raw, err := s.Client.CoreV1().Pods(p.Namespace).ProxyGet("http", p.Name, strconv.Itoa(int(port.ContainerPort)),
+					ask.Path, nil).DoRaw(ctx)
+				fmt.Fprintf(w, "%s of %s: %s %s\n", ask.Path, p.Name, strings.TrimSpace(string(raw)), orNothing(err))
+			}
+		}
 	}
 }
 
