@@ -85,7 +85,7 @@ func (n *Node) appoint() {
 		return
 	}
 	since := max(n.sealSeen, n.ledSince)
-	if n.now.Sub(since) < reportTime && n.awaitsReports() {
+	if n.now.Sub(since) < reportTime && n.awaitsReports() && !n.endReported() {
 		return
 	}
 	last, known := d.Members[d.Primary]
@@ -111,6 +111,22 @@ func highest(reports map[MemberID]Report) (timeline uint64) {
 		timeline = max(timeline, r.Position.Timeline)
 	}
 	return timeline
+}
+
+// endReported says that the last primary released its lease and told where its log ends, and that who would be appointed
+// holds all of it. A report that is missing can't tell of more. Where the pod of that primary is gone, none comes.
+func (n *Node) endReported() bool {
+	d, end := &n.doc, n.released.End
+	if end == (Position{}) || n.released.Generation != d.served() {
+		return false
+	}
+	if d.Intent != nil {
+		if _, reported := d.Reports[d.Intent.Target]; !reported {
+			return false
+		}
+	}
+	best, _ := Choose(d)
+	return best != "" && !d.Members[best].Leaving && d.Reports[best].Position.Compare(end) >= 0
 }
 
 // awaitsReports says whether a member that was heard of has not reported yet.

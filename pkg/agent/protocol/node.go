@@ -31,6 +31,8 @@ type Node struct {
 
 	// leaseSeen and sealSeen are when this agent learnt of the last lease and the last seal.
 	leaseSeen, sealSeen Instant
+	// released is the last release that was agreed since this agent started.
+	released Release
 	// intentSeen is when it learnt of the last plan for another primary.
 	intentSeen Instant
 	// admitted is the last generation in which the job Admit was done.
@@ -231,6 +233,9 @@ func (n *Node) applied(e Applied) {
 	}
 	if n.doc.Intent != nil && !planned {
 		n.intentSeen = n.now
+	}
+	if r, ok := e.Entry.(*Release); ok && err == nil {
+		n.released = *r
 	}
 	if h, ok := e.Entry.(*StartHold); ok {
 		n.holdSeen[h.ID] = n.now
