@@ -42,7 +42,7 @@ func (s *Site) Report(ctx context.Context, w io.Writer, namespace string, cli Co
 	}
 }
 
-// reportReady tells what an agent answers to the probe that asks whether its member may serve: the kubelet does not tell.
+// reportReady tells what an agent answers to the probe whether its member may serve: the kubelet does not tell.
 func (s *Site) reportReady(ctx context.Context, w io.Writer, p *corev1.Pod) {
 	for _, c := range p.Spec.Containers {
 		if c.ReadinessProbe == nil || c.ReadinessProbe.HTTPGet == nil || ready(p) {

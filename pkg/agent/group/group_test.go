@@ -298,7 +298,7 @@ func TestSilentDNS(t *testing.T) {
 	m1 := s.open("m1", func(c *Config) {
 		c.find = func(ctx context.Context, address string) ([]string, error) {
 			<-ctx.Done()
-			return nil, fmt.Errorf("look up %s: %w", address, &net.DNSError{Err: "no answer", IsTimeout: true})
+			return nil, fmt.Errorf("resolve %s: %w", address, &net.DNSError{Err: "no answer", IsTimeout: true})
 		}
 	})
 	if _, err := m1.network.dial("m2", forRaft, time.Second); err == nil {

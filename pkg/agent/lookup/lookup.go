@@ -1,5 +1,5 @@
 // Package lookup connects to names. It asks DNS again soon where no answer comes. A server of DNS that is gone with its
-// node answers nothing, and a resolver waits 5 s for it (resolv.conf(5)), which is longer than all times between agents.
+// node answers nothing, and a resolver waits 5 s for it (resolv.conf(5)). That is longer than all times between agents.
 // The service of a cluster's DNS sends each question to any of its servers, to the dead one as well until the cluster
 // knows of it.
 package lookup
@@ -24,7 +24,7 @@ func Addresses(ctx context.Context, address string) ([]string, error) {
 func addresses(ctx context.Context, r *net.Resolver, address string) ([]string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("look up %s: %w", address, err)
+		return nil, fmt.Errorf("resolve %s: %w", address, err)
 	}
 	for wait := first; ; wait *= 2 {
 		hosts, err := ask(ctx, r, host, wait)
@@ -36,7 +36,7 @@ func addresses(ctx context.Context, r *net.Resolver, address string) ([]string, 
 		}
 		var dns *net.DNSError
 		if ctx.Err() != nil || errors.As(err, &dns) && dns.IsNotFound {
-			return nil, fmt.Errorf("look up %s: %w", host, err)
+			return nil, fmt.Errorf("resolve %s: %w", host, err)
 		}
 		if errors.As(err, &dns) && dns.IsTimeout {
 			continue

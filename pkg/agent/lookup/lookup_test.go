@@ -72,7 +72,7 @@ func TestAddresses(t *testing.T) {
 		"a silent server":    {address: "db-1.test.:7", silent: 2, answer: known, want: []string{"127.0.0.1:7"}},
 		"no such name":       {address: "db-1.test.:7", answer: unknown, fails: "no such host"},
 		"no answer":          {address: "db-1.test.:7", silent: 1 << 20, answer: known, fails: "i/o timeout"},
-		"nothing to look up": {address: "db-1", answer: known, fails: "missing port"},
+		"nothing to resolve": {address: "db-1", answer: known, fails: "missing port"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -113,8 +113,9 @@ func highest(reports map[MemberID]Report) (timeline uint64) {
 	return timeline
 }
 
-// endReported says that the last primary released its lease and told where its log ends, and that who would be appointed
-// holds all of it. A report that is missing can't tell of more. Where the pod of that primary is gone, none comes.
+// endReported says that the last primary released its lease and told where its log ends, and that who would be
+// appointed holds all of it. A report that is missing can't tell of more. Where the pod of that primary is gone, none
+// comes.
 func (n *Node) endReported() bool {
 	d, end := &n.doc, n.released.End
 	if end == (Position{}) || n.released.Generation != d.served() {

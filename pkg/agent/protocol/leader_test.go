@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// TestEndReported has the last primary release its lease and go. Its report is awaited only where it could tell of more.
+// TestEndReported has the last primary release its lease and go. Its report is awaited where it could tell of more.
 func TestEndReported(t *testing.T) {
 	t.Parallel()
-	end := Position{Timeline: 1, Offset: 1100}
+	at := func(offset uint64) Position { return Position{Timeline: 1, Offset: offset} }
+	end := at(1100)
 	for _, c := range []struct {
 		name   string
 		end    Position
@@ -38,10 +39,10 @@ func TestEndReported(t *testing.T) {
 		renewed := d.LeaseNumber + 1
 		for _, e := range []Entry{
 			&Renew{Member: "m1", Generation: 1, Process: 1, Attempt: 2, Lease: 7 * time.Second,
-				Position: Position{Timeline: 1, Offset: 1000}},
+				Position: at(1000)},
 			&Release{Member: "m1", Generation: 1, Process: 1, End: c.end}, &Seal{Generation: 2, LeaseNumber: renewed},
-			&Reported{Member: "m2", Generation: 2, Report: Report{Volume: "v2", Position: Position{Timeline: 1, Offset: 1000}}},
-			&Reported{Member: "m3", Generation: 2, Report: Report{Volume: "v3", Position: Position{Timeline: 1, Offset: c.offset}}},
+			&Reported{Member: "m2", Generation: 2, Report: Report{Volume: "v2", Position: at(1000)}},
+			&Reported{Member: "m3", Generation: 2, Report: Report{Volume: "v3", Position: at(c.offset)}},
 		} {
 			n.Step(0, Applied{Index: n.Document().Index + 1, Entry: e})
 		}

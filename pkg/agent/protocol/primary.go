@@ -146,8 +146,8 @@ func (n *Node) wantedSet() SyncSet {
 	return want
 }
 
-// keptStandbys adds standbys of the present set to a strict set that too few stream for. Nobody is taken out then: who of
-// them comes back first is not known. Who leaves stays only as long as there would be too few without it.
+// keptStandbys adds standbys of the present set to a strict set that too few stream for. Nobody is taken out then: it
+// is not known which comes back first. Who leaves stays only as long as there would be too few without it.
 func (n *Node) keptStandbys(present []Standby, want SyncSet) []Standby {
 	kept := want.Standbys
 	for _, leaving := range []bool{false, true} {

@@ -183,7 +183,8 @@ func (m *member) position() protocol.Position {
 func (m *member) observe() {
 	s := &m.server
 	o := protocol.Server{
-		System: m.disk.system, Volume: m.disk.volume, CopiedIn: m.disk.copiedIn, Role: s.role, Generation: s.generation, Floor: m.disk.floor,
+		System: m.disk.system, Volume: m.disk.volume, CopiedIn: m.disk.copiedIn, Role: s.role, Generation: s.generation,
+		Floor:    m.disk.floor,
 		Position: m.position(), Flushed: s.flushed, Set: s.set.Version, SetAt: uint64(s.setAt), Unfit: m.disk.unfit,
 		Settings: s.settings, Unread: m.disk.unread, Following: s.following,
 	}
