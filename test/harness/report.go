@@ -51,8 +51,8 @@ func (s *Site) reportReady(ctx context.Context, w io.Writer, p *corev1.Pod) {
 		ask := c.ReadinessProbe.HTTPGet
 		for _, port := range c.Ports {
 			if port.Name == ask.Port.StrVal {
-				raw, err := s.Client.CoreV1().Pods(p.Namespace).ProxyGet("http", p.Name, strconv.Itoa(int(port.ContainerPort)),
-					ask.Path, nil).DoRaw(ctx)
+				number := strconv.Itoa(int(port.ContainerPort))
+				raw, err := s.Client.CoreV1().Pods(p.Namespace).ProxyGet("http", p.Name, number, ask.Path, nil).DoRaw(ctx)
 				fmt.Fprintf(w, "%s of %s: %s %s\n", ask.Path, p.Name, strings.TrimSpace(string(raw)), orNothing(err))
 			}
 		}

@@ -61,9 +61,9 @@ func rank(d *Document, id MemberID) int {
 // acknowledged before. Of the writes of that primary itself it holds those that the copies before it acknowledged: they
 // came before it was made.
 func incomplete(d *Document) string {
-	copied := slices.ContainsFunc(d.Data(), func(id MemberID) bool { return copied(d, id) })
+	held := slices.ContainsFunc(d.Data(), func(id MemberID) bool { return copied(d, id) })
 	for _, set := range d.InForce {
-		if set.Need == 0 || reported(d, set.Primary) || copied && set.Primary.Member != d.Primary {
+		if set.Need == 0 || reported(d, set.Primary) || held && set.Primary.Member != d.Primary {
 			continue
 		}
 		var absent []string

@@ -13,15 +13,17 @@ func TestEndReported(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		end    Position
+		by     uint64
 		offset uint64
 		change func(*Document)
 		want   bool
 	}{
-		{"who is left holds all of it", end, 1100, nil, true},
-		{"who is left lacks something", end, 1099, nil, false},
-		{"it did not tell where its log ends", Position{}, 1100, nil, false},
-		{"the planned target is awaited", end, 1100, func(d *Document) { d.Intent = &Intent{Target: "m1"} }, false},
-		{"who would be appointed leaves", end, 1100, func(d *Document) {
+		{"who is left holds all of it", end, 1, 1100, nil, true},
+		{"who is left lacks something", end, 1, 1099, nil, false},
+		{"it did not tell where its log ends", Position{}, 1, 1100, nil, false},
+		{"a later start of its agent told that", end, 2, 1100, nil, false},
+		{"the planned target is awaited", end, 1, 1100, func(d *Document) { d.Intent = &Intent{Target: "m1"} }, false},
+		{"who would be appointed leaves", end, 1, 1100, func(d *Document) {
 			for _, id := range []MemberID{"m2", "m3"} {
 				m := d.Members[id]
 				m.Leaving = true
@@ -40,7 +42,7 @@ func TestEndReported(t *testing.T) {
 		for _, e := range []Entry{
 			&Renew{Member: "m1", Generation: 1, Process: 1, Attempt: 2, Lease: 7 * time.Second,
 				Position: at(1000)},
-			&Release{Member: "m1", Generation: 1, Process: 1, End: c.end}, &Seal{Generation: 2, LeaseNumber: renewed},
+			&Release{Member: "m1", Generation: 1, Process: c.by, End: c.end}, &Seal{Generation: 2, LeaseNumber: renewed},
 			&Reported{Member: "m2", Generation: 2, Report: Report{Volume: "v2", Position: at(1000)}},
 			&Reported{Member: "m3", Generation: 2, Report: Report{Volume: "v3", Position: at(c.offset)}},
 		} {

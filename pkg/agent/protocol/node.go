@@ -31,7 +31,8 @@ type Node struct {
 
 	// leaseSeen and sealSeen are when this agent learnt of the last lease and the last seal.
 	leaseSeen, sealSeen Instant
-	// released is the last release that was agreed since this agent started.
+	// released is the last release of a primary that served, by the start of the agent that renewed its lease. Another
+	// start did not see the server end: it may know less of the log than that held.
 	released Release
 	// intentSeen is when it learnt of the last plan for another primary.
 	intentSeen Instant
@@ -234,7 +235,7 @@ func (n *Node) applied(e Applied) {
 	if n.doc.Intent != nil && !planned {
 		n.intentSeen = n.now
 	}
-	if r, ok := e.Entry.(*Release); ok && err == nil {
+	if r, ok := e.Entry.(*Release); ok && err == nil && phase == Serving && r.Process == n.doc.Process {
 		n.released = *r
 	}
 	if h, ok := e.Entry.(*StartHold); ok {
