@@ -26,6 +26,9 @@ func OrUnknown(s string) string {
 // BackupJob is the name of the Job that takes a backup into an object store.
 func BackupJob(backup string) string { return strings.ToLower(backup) }
 
+// Converter is the name of the pod that converts the data of a member on its volume.
+func Converter(member string) string { return member + "-convert" }
+
 // ThrowAway is the name of the member that a backup is restored into to be compared, by a cluster or, for "", by none.
 func ThrowAway(cluster, backup string) string {
 	id := backup

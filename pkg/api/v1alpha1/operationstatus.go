@@ -47,6 +47,8 @@ const (
 	FactContents = "backup-contents"
 	// FactKept lists the volumes that another incarnation left as they were.
 	FactKept = "kept-volumes"
+	// FactConverter is the pod that waits to convert data in place, or why there is none.
+	FactConverter = "converter"
 	// FactPruned is set to the number of backups that retention deleted.
 	FactPruned = "pruned"
 	// FactAccount is set once the agents have an account that may change the client service, FactAccountDropped once they

@@ -1,8 +1,10 @@
 package helpercmd
 
 import (
+	"context"
 	"errors"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -10,7 +12,11 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 )
+
+// standbyFor is how long a pod waits for its work. The operation may be paused meanwhile.
+const standbyFor = time.Hour
 
 // inPlaceFlags name data on the volume of a member.
 type inPlaceFlags struct{ engine, directory, operation string }
@@ -22,8 +28,8 @@ func (o *inPlaceFlags) addTo(cmd *cobra.Command) {
 }
 
 func (o *inPlaceFlags) converter(f *command.Factory) (engine.InPlaceConverter, error) {
-	if o.engine == "" || o.directory == "" || o.operation == "" {
-		return nil, exit.Misuse("--engine, --dir and --operation are required")
+	if o.engine == "" || o.directory == "" {
+		return nil, exit.Misuse("--engine and --dir are required")
 	}
 	e, err := f.EngineNamed(o.engine)
 	if err != nil {
@@ -38,11 +44,13 @@ func (o *inPlaceFlags) converter(f *command.Factory) (engine.InPlaceConverter, e
 
 func newHelperConvert(f *command.Factory) *cobra.Command {
 	var o inPlaceFlags
-	var programs string
+	var programs, report string
+	var standby helper.Standby
 	cmd := &cobra.Command{
-		Use:   "convert --engine ENGINE --dir DIR --operation ID --programs DIR",
+		Use:   "convert --engine ENGINE --dir DIR --operation ID|--listen ADDRESS --programs DIR",
 		Short: "Convert the data on the volume of a stopped member",
-		Long:  "Convert the data on the volume of a stopped member to the version of the image that this runs in.",
+		Long: "Convert the data on the volume of a stopped member to the version of the image that this runs in. With " +
+			"--listen it waits until it is told for which operation, and touches nothing before.",
 		Example: `  # Convert data of PostgreSQL
   kubectl dbop helper convert --engine postgres --dir /var/lib/postgresql/member/data --operation i --programs /former`,
 		Args: command.Arguments(0, 0, ""),
@@ -51,17 +59,32 @@ func newHelperConvert(f *command.Factory) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if (o.operation == "") == (standby.Listen == "") {
+				return exit.Misuse("one of --operation and --listen is required")
+			}
 			scratch, err := os.MkdirTemp("", "convert")
 			if err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-			return c.ConvertInPlace(cmd.Context(), o.directory, o.operation,
-				engine.Conversion{Programs: programs, Scratch: scratch})
+			work := func(ctx context.Context, operation string) error {
+				return c.ConvertInPlace(ctx, o.directory, operation, engine.Conversion{Programs: programs, Scratch: scratch})
+			}
+			if standby.Listen == "" {
+				return work(cmd.Context(), o.operation)
+			}
+			err = standby.Run(cmd.Context(), work)
+			if errors.Is(err, helper.ErrNotAsked) && report != "" {
+				return os.WriteFile(report, []byte(helper.NotAsked), 0o600)
+			}
+			return err
 		},
 	}
 	o.addTo(cmd)
 	cmd.Flags().StringVar(&programs, "programs", "", "Directory with the programs of the data's version.")
+	cmd.Flags().StringVar(&standby.Listen, "listen", "", "Loopback address with port where it is told to begin.")
+	cmd.Flags().DurationVar(&standby.Within, "within", standbyFor, "How long to wait for that.")
+	cmd.Flags().StringVar(&report, "report", "", "File that takes the report, where nobody told it in time.")
 	return cmd
 }
 
@@ -78,6 +101,9 @@ func newHelperRevert(f *command.Factory) *cobra.Command {
 		Args: command.Arguments(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			c, err := o.converter(f)
+			if err == nil && o.operation == "" {
+				err = exit.Misuse("--operation is required")
+			}
 			if err != nil {
 				return err
 			}

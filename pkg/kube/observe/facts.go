@@ -156,8 +156,9 @@ type Helper struct {
 	Created     time.Time `json:"created,omitzero"`
 	// UID guards a deletion against hitting the successor.
 	UID string `json:"uid,omitempty"`
-	// Claims are the volumes that it uses.
+	// Claims are the volumes that it uses, Node where it mounted them.
 	Claims []string `json:"claims,omitempty"`
+	Node   string   `json:"node,omitempty"`
 	// Message is what its main container left when it ended.
 	Message string   `json:"message,omitempty"`
 	Problem *Problem `json:"problem,omitempty"`

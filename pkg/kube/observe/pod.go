@@ -36,7 +36,7 @@ func PodFacts(p *corev1.Pod, now time.Time) Pod {
 // HelperFacts is what a helper pod says of itself.
 func HelperFacts(p *corev1.Pod, now time.Time) Helper {
 	f := Helper{Name: p.Name, UID: string(p.UID), Purpose: p.Labels[v1alpha1.LabelPurpose],
-		Created: p.CreationTimestamp.Time, Terminating: p.DeletionTimestamp != nil,
+		Created: p.CreationTimestamp.Time, Terminating: p.DeletionTimestamp != nil, Node: p.Spec.NodeName,
 		Done: p.Status.Phase == corev1.PodSucceeded, Failed: p.Status.Phase == corev1.PodFailed,
 		Problem: podProblem(p, now)}
 	for _, v := range p.Spec.Volumes {

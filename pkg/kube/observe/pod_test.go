@@ -34,7 +34,8 @@ func TestHelperFacts(t *testing.T) {
 	once := func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever }
 	code := func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State.Terminated.ExitCode = 1 }
 	two := func(p *corev1.Pod) { p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "other"}) }
-	base := Helper{Name: "db-1-0", UID: "pod-uid", Purpose: "load", Created: testPod().CreationTimestamp.Time}
+	base := Helper{Name: "db-1-0", UID: "pod-uid", Purpose: "load", Created: testPod().CreationTimestamp.Time,
+		Node: "node-1"}
 	running, stopping, done, failed, expired := base, base, base, base, base
 	stopping.Terminating = true
 	running.Running = true

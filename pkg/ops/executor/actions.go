@@ -96,6 +96,8 @@ func (l *Executor) performers() map[ops.Action]performer {
 		ops.ActionUnarchive:   effect(l.unarchive),
 
 		ops.ActionLoad:           effect(l.load),
+		ops.ActionStandby:        l.standBy,
+		ops.ActionDismiss:        effect(l.dismiss),
 		ops.ActionConvert:        effect(l.convertInPlace),
 		ops.ActionRevert:         effect(l.revertInPlace),
 		ops.ActionNewIncarnation: l.beginIncarnation,

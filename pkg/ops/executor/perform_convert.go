@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,14 +16,13 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// converter is the pod that converts the data of a member on its volume, reverter the one that takes that back.
-func converter(member string) string { return member + "-convert" }
-func reverter(member string) string  { return member + "-revert" }
+// reverter is the pod that takes back what ops.Converter did.
+func reverter(member string) string { return member + "-revert" }
 
 // convertInPlace takes over the volume of a former member, and has a pod convert the data there. The pod goes on where
 // an earlier one was interrupted.
 func (l *Executor) convertInPlace(ctx context.Context, t task) error {
-	name := converter(t.Member())
+	name := ops.Converter(t.Member())
 	if t.Bootstrap().InPlace != v1alpha1.InPlaceAsked { // it was taken back, and is gone on with
 		if err := l.stage(ctx, v1alpha1.InPlaceAsked); err != nil {
 			return err
@@ -31,17 +31,24 @@ func (l *Executor) convertInPlace(ctx context.Context, t task) error {
 	if err := l.takeOver(ctx, t.State, t.Member()); err != nil {
 		return err
 	}
+	waits := l.standsBy(t)
 	for _, h := range t.Kube.Helpers {
-		if h.Name == name && h.Failed {
+		switch other := h.Purpose == helperpod.PurposeLoad && h.Name != name; {
+		case other || h.Name == name && h.Done && h.Message == helper.NotAsked:
+			if err := helperpod.Delete(ctx, l.Client, l.Namespace, h.Name); err != nil {
+				return fmt.Errorf("remove helper pod %s: %w", h.Name, err)
+			}
+			return fmt.Errorf("helper pod %s is going: %w", h.Name, engine.ErrNotReady)
+		case h.Name == name && h.Failed:
 			return l.notConvertedInPlace(ctx, t, h)
 		}
 	}
-	h, err := l.helper(ctx, t.State, name, func() error { return l.createConverter(ctx, t) })
+	h, err := l.helper(ctx, t.State, name, func() error { return l.createConverter(ctx, t, "", waits) })
 	if err != nil {
 		return err
 	}
 	if !h.Done {
-		return fmt.Errorf("pod %s is converting the data: %w", name, engine.ErrNotReady)
+		return l.converting(ctx, t, h, waits)
 	}
 	if err := helperpod.Delete(ctx, l.Client, l.Namespace, name); err != nil {
 		return fmt.Errorf("remove helper pod %s: %w", name, err)
@@ -79,9 +86,11 @@ func (l *Executor) notConvertedInPlace(ctx context.Context, t task, h observe.He
 		strings.TrimSpace(h.Message)))
 }
 
-// createConverter makes the pod. It has the programs of both versions, and the volume of the member.
-func (l *Executor) createConverter(ctx context.Context, t task) error {
-	c := t.Cluster
+// createConverter makes the pod. It has the programs of both versions, and the volume of the member. One that waits is
+// told later for which operation it works. node is where the member runs, "" for none.
+func (l *Executor) createConverter(ctx context.Context, t task, node string, waits bool) error {
+	c := t.Cluster.DeepCopy() // which wants the later version from the new incarnation on, and no earlier
+	c.Spec.Version, c.Spec.Image = t.Operation.Spec.Version, t.Operation.Spec.Image
 	image, err := l.image(c, c.Spec.Version)
 	if err != nil {
 		return err
@@ -94,11 +103,15 @@ func (l *Executor) createConverter(ctx context.Context, t task) error {
 	if err != nil {
 		return err
 	}
-	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: converter(t.Member()), Namespace: l.Namespace, Cluster: c,
-		Purpose: helperpod.PurposeLoad, Image: image, InstallFrom: l.helperImage(c), Former: former,
-		Claim: v1alpha1.VolumeName(t.Member()), MountPath: pod.DataPath, User: pod.User,
-		Command: []string{helperpod.InstalledBinary, "helper", "convert", "--engine", l.Engine.Name(), "--dir", pod.DataDir,
-			"--operation", t.Bootstrap().Token, "--programs", formerPrograms}})
+	begins := []string{"--operation", t.Bootstrap().Token}
+	if waits {
+		begins = []string{"--listen", loadAddress, "--report", corev1.TerminationMessagePathDefault}
+	}
+	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: ops.Converter(t.Member()), Namespace: l.Namespace,
+		Cluster: c, Purpose: helperpod.PurposeLoad, Image: image, InstallFrom: l.helperImage(c), Former: former,
+		Claim: v1alpha1.VolumeName(t.Member()), MountPath: pod.DataPath, User: pod.User, Node: node,
+		Command: slices.Concat([]string{helperpod.InstalledBinary, "helper", "convert", "--engine", l.Engine.Name(),
+			"--dir", pod.DataDir}, begins, []string{"--programs", formerPrograms})})
 }
 
 // onVolume is the pod of a member, for where its volume is mounted.
@@ -115,7 +128,7 @@ func (l *Executor) onVolume(c *v1alpha1.DatabaseCluster, member string) (engine.
 // could.
 func (l *Executor) revertInPlace(ctx context.Context, t task) error {
 	for _, h := range t.Kube.Helpers {
-		if h.Name != converter(t.Member()) {
+		if h.Name != ops.Converter(t.Member()) {
 			continue
 		}
 		if err := helperpod.Delete(ctx, l.Client, l.Namespace, h.Name); err != nil {

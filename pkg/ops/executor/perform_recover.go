@@ -111,7 +111,8 @@ func (l *Executor) examineVolume(ctx context.Context, t task, member string) (st
 			Purpose: helperpod.PurposeExamine, Image: l.helperImage(t.Cluster),
 			Args: []string{"helper", "examine", "--engine", l.Engine.Name(), "--dir", pod.DataDir, "--report",
 				corev1.TerminationMessagePathDefault},
-			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, User: pod.User, ReadOnly: true})
+			Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath, User: pod.User, ReadOnly: true,
+			Node: mountedAt(t.State, v1alpha1.VolumeName(member))})
 	})
 	if err != nil {
 		return "", err
@@ -123,6 +124,16 @@ func (l *Executor) examineVolume(ctx context.Context, t task, member string) (st
 		return "", fmt.Errorf("examine the volume of %s: %w", member, err)
 	}
 	return h.Message, nil
+}
+
+// mountedAt is the node of a pod of this tool that uses a claim, "" if none does: no other node may mount it meanwhile.
+func mountedAt(s ops.State, claim string) string {
+	for _, h := range s.Kube.Helpers {
+		if slices.Contains(h.Claims, claim) {
+			return h.Node
+		}
+	}
+	return ""
 }
 
 // forgetExamined deletes all pods that read volumes of members.

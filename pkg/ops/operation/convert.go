@@ -56,6 +56,9 @@ func stopToConvert(p rules.Situation) *ops.Decision {
 	if d := backups.First(p, true, true); d != nil {
 		return d
 	}
+	if d := standby(p); d != nil {
+		return d
+	}
 	return stopAll(p)
 }
 
@@ -85,6 +88,9 @@ func convertInPlace(p rules.Situation) *ops.Decision {
 	case !ops.Converts(op):
 		return nil
 	case p.S.Cancelling():
+		if d := dismiss(p); d != nil {
+			return d
+		}
 		return returnToIncarnation(p)
 	case incarnationStarted(p) || !performed(op, stepStopAll):
 		return nil

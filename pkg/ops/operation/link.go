@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
@@ -26,6 +27,38 @@ func stoppedToLink(p rules.Situation, names []string) (string, *ops.Decision) {
 		return "", d
 	}
 	return best.member, nil
+}
+
+// standby starts the pod that converts the data before anybody stops, at the member whose volume that will probably be:
+// a pod takes seconds to start, in which nobody could write.
+func standby(p rules.Situation) *ops.Decision {
+	name := p.E.Source(p.S.View, true)
+	if !ops.Links(p.S.Operation) || name == "" || p.S.Fact(v1alpha1.FactConverter) != "" {
+		return nil
+	}
+	return rules.Do(ops.Step{ID: string(ops.ActionStandby) + "/" + name, Action: ops.ActionStandby,
+		Members: []string{name}, Risk: ops.RiskNone, Deadline: rules.WaitDeadline,
+		Touches: []string{"pod/" + ops.Converter(name)},
+		Title:   "Start a pod that waits to convert the data of " + name,
+		Reason:  "it takes seconds to start, in which nobody could write once the members stopped"})
+}
+
+// dismiss ends the pod that waits to convert data which is not converted any more. With a new incarnation it ends by
+// the way back from that.
+func dismiss(p rules.Situation) *ops.Decision {
+	if incarnationStarted(p) {
+		return nil
+	}
+	for _, m := range p.S.Kube.Members {
+		pod := ops.Converter(m.Name)
+		if slices.ContainsFunc(p.S.Kube.Helpers, func(h observe.Helper) bool { return h.Name == pod && !h.Terminating }) {
+			return rules.Do(ops.Step{ID: string(ops.ActionDismiss) + "/" + m.Name, Action: ops.ActionDismiss,
+				Members: []string{m.Name}, Risk: ops.RiskNone, Deadline: rules.StepDeadline, Touches: []string{"pod/" + pod},
+				Title:  "Delete the pod that waits to convert the data of " + m.Name,
+				Reason: "nothing is converted any more"})
+		}
+	}
+	return nil
 }
 
 // linkedStays refuses to go back once the new version serves on the volume of a former member: what clients wrote since

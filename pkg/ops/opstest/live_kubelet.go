@@ -114,6 +114,20 @@ func (b *Bench) Load(pod string, argv []string, volume string) <-chan error {
 	})
 }
 
+// StandBy has a pod wait for its work, and tells for which operations it is asked.
+func (b *Bench) StandBy(pod string, port int) <-chan string {
+	b.T.Helper()
+	asked := make(chan string, 1)
+	b.listen(pod, port, func(ctx context.Context, l net.Listener) error {
+		return helper.Standby{Within: time.Hour}.Serve(ctx, l, func(ctx context.Context, operation string) error {
+			asked <- operation
+			<-ctx.Done() // it is at work
+			return nil
+		})
+	})
+	return asked
+}
+
 // Serve runs the helper that serves a repository in a pod.
 func (b *Bench) Serve(p *corev1.Pod, root string) {
 	b.T.Helper()

@@ -32,7 +32,7 @@ func TestLinkPlan(t *testing.T) {
 	t.Parallel()
 	s, done := carriedOut(t, linking(t), maxSteps)
 	backup := "db-20261125T010203Z-00ff"
-	want := []string{"backup/" + backup, "verify-backup/" + backup, "stop-members",
+	want := []string{"backup/" + backup, "verify-backup/" + backup, "start-converter/db-1", "stop-members",
 		"examine-volume/db-1,db-2,db-3", "begin-incarnation", "convert-data/db-1", "start-members/db-1",
 		"wait/formed", "record-bootstrap"}
 	if len(done) < len(want) || !slices.Equal(done[:len(want)], want) {
@@ -99,6 +99,9 @@ func TestCancelLink(t *testing.T) {
 		case blocked != nil:
 			t.Fatalf("killed after %v: %v", done, blocked)
 		}
+		if len(back.Kube.Helpers) > 0 {
+			t.Errorf("killed after %v: pods are left: %+v", done, back.Kube.Helpers)
+		}
 		if diff := cmp.Diff(was.Cluster, back.Cluster); diff != "" {
 			t.Errorf("killed after %v: the cluster is not what it was (-want +got):\n%s", done, diff)
 		}
@@ -122,7 +125,7 @@ func TestCancelLinkKilled(t *testing.T) {
 	t.Parallel()
 	was := linking(t)
 	for _, stage := range []v1alpha1.InPlace{v1alpha1.InPlaceReverted, v1alpha1.InPlaceFinal} {
-		s, _ := carriedOut(t, linking(t), 5) // the new incarnation has started, and its volume may be at work
+		s, _ := carriedOut(t, linking(t), 6) // the new incarnation has started, and its volume may be at work
 		s.Kube.Members[s.MemberIndex("db-1")].Volume.Token = s.Bootstrap().Token
 		back, blocked := stepsBack(t, s, stage)
 		if blocked != nil {
@@ -145,7 +148,7 @@ func TestCancelLinkKilled(t *testing.T) {
 // TestCancelLinkAlone: a member that was alone has no way back once the new version was started on its volume.
 func TestCancelLinkAlone(t *testing.T) {
 	t.Parallel()
-	s, _ := carriedOut(t, linking(t), 5)
+	s, _ := carriedOut(t, linking(t), 6)
 	for _, name := range []string{"db-2", "db-3"} {
 		DropMember(&s, name)
 	}
@@ -177,7 +180,7 @@ func TestLinkAlone(t *testing.T) {
 // TestLinkAgain: who changes their mind on the way back converts the volume again.
 func TestLinkAgain(t *testing.T) {
 	t.Parallel()
-	s, _ := carriedOut(t, linking(t), 5)
+	s, _ := carriedOut(t, linking(t), 6)
 	s.Cluster.Status.Bootstrap.InPlace = v1alpha1.InPlaceReverted
 	d := Decide(opstest.Converting{}, s)
 	if d.Step == nil || d.Step.Action != ops.ActionConvert {
@@ -200,7 +203,7 @@ func TestLinkChooses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, _ := carriedOut(t, linking(t), 4)
+			s, _ := carriedOut(t, linking(t), 5)
 			for i, end := range c.ends {
 				end.Intact = true
 				raw, err := json.Marshal(end)

@@ -28,7 +28,9 @@ type walk struct {
 	holds contents
 	// served: a client may have written to the new version.
 	served bool
-	did    []string
+	// converted are the members whose volumes were converted, in all tries.
+	converted map[string]bool
+	did       []string
 }
 
 // TestLinkWalk: wherever processes die and whichever way it is to go, no version starts on data of the other one, no
@@ -37,7 +39,8 @@ func TestLinkWalk(t *testing.T) {
 	t.Parallel()
 	ends := map[string]int{}
 	for seed := range uint64(3000) {
-		w := &walk{t: t, rng: rand.New(rand.NewPCG(seed, 1)), s: linking(t)} // #nosec G404 -- a test
+		w := &walk{t: t, rng: rand.New(rand.NewPCG(seed, 1)), s: linking(t),
+			converted: map[string]bool{}} // #nosec G404 -- a test
 		end := w.run()
 		if t.Failed() {
 			t.Fatalf("seed %d: %v", seed, w.did)
@@ -64,7 +67,8 @@ func (w *walk) run() string {
 		switch {
 		case d.Blocked != nil && d.Blocked.Check == "ran-again":
 			w.reverse()
-		case d.Blocked != nil && d.Blocked.Check == ops.WaiverWayBack && w.s.Cancelling():
+		case d.Blocked != nil && w.s.Cancelling() && (d.Blocked.Check == ops.WaiverWayBack ||
+			d.Blocked.Check == "volumes" && len(w.converted) == 2): // of three
 			if w.reverse(); changes == 0 {
 				return "no way back"
 			}
@@ -118,6 +122,7 @@ func (w *walk) perform(step ops.Step) {
 	const name = "db-1"
 	switch {
 	case step.Action == ops.ActionConvert:
+		w.converted[step.Member()] = true
 		if dies {
 			w.partly(step, w.rng.IntN(4))
 			return

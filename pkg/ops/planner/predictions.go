@@ -190,7 +190,13 @@ func predictions() map[ops.Action]func(outcome) {
 		},
 		ops.ActionNewIncarnation: func(o outcome) { newIncarnation(o.State, o.Member()) },
 		ops.ActionOldIncarnation: func(o outcome) { oldIncarnation(o.State) },
+		ops.ActionStandby: func(o outcome) {
+			o.SetFact(v1alpha1.FactConverter)
+			o.Kube.Helpers = append(slices.Clone(o.Kube.Helpers), observe.Helper{Name: ops.Converter(o.Member()), Running: true})
+		},
+		ops.ActionDismiss: func(o outcome) { o.Kube.Helpers = nil },
 		ops.ActionConvert: func(o outcome) {
+			o.Kube.Helpers = nil
 			o.Cluster.Status.Bootstrap.InPlace, o.Cluster.Status.Bootstrap.Loaded = v1alpha1.InPlaceAsked, true
 			o.member().Volume.Token = o.Bootstrap().Token
 		},

@@ -6,13 +6,15 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 )
 
-// TestUpgradeLink brings a cluster of version 15 to 17 on the volume of its primary while a client writes. Twice it is
-// stepped back from after the members stopped, once while the volume is converted; then it is killed between its steps
-// until it is done. No row that was acknowledged is lost.
+// TestUpgradeLink brings a cluster of version 15 to 17 on the volume of its primary while a client writes. It is stepped
+// back from before the members stop, and twice after that, once while the volume is converted; then it is killed between
+// its steps until it is done. No row that was acknowledged is lost.
 func TestUpgradeLink(t *testing.T) {
 	if !torture.Full() {
 		t.Skip("make torture ENGINE=postgres runs it")
@@ -34,6 +36,18 @@ func TestUpgradeLink(t *testing.T) {
 	s.sql("DROP TABLE odd")
 	s.healthy(3)
 
+	if r := s.Run([]string{"within:start-converter"}, upgrade...); torture.DiedAt(r) != "within:start-converter" {
+		t.Fatalf("it did not die within start-converter:\n%s", r)
+	}
+	s.must("cancel", "db")
+	left, err := s.site.Client.CoreV1().Pods(s.ns).List(s.ctx, metav1.ListOptions{LabelSelector: "dbop.dev/purpose=load"})
+	s.ok(err)
+	for _, p := range left.Items {
+		if p.DeletionTimestamp == nil {
+			t.Errorf("pod %s waits for nothing", p.Name)
+		}
+	}
+
 	for _, point := range []string{"after:begin-incarnation", "within:convert-data"} {
 		if r := s.Run([]string{point}, upgrade...); torture.DiedAt(r) != point {
 			t.Fatalf("it did not die at %s:\n%s", point, r)
@@ -53,7 +67,7 @@ func TestUpgradeLink(t *testing.T) {
 	}
 
 	began := time.Now()
-	for _, action := range []string{"stop-members", "examine-volume", "begin-incarnation", "convert-data",
+	for _, action := range []string{"start-converter", "stop-members", "examine-volume", "begin-incarnation", "convert-data",
 		"start-members"} {
 		points := []string{"before:", "after:"}
 		if action == "stop-members" {
