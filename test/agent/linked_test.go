@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -82,6 +83,68 @@ func TestConvertLinked(t *testing.T) {
 		}
 		d.holds(t, newest, want, "0")
 		if err := os.RemoveAll(filepath.Dir(filepath.Dir(d.directory))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestConvertCloned: where the file system clones files, the volume becomes what it was after the later version was
+// started, too, and while the directories change places.
+func TestConvertCloned(t *testing.T) {
+	s, all := former(t)
+	if s.dir = os.Getenv("DBOP_CLONES"); s.dir == "" {
+		t.Skip("DBOP_CLONES names no file system that clones files: hack/agents.sh makes one")
+	}
+	oldest, newest := all[0], all[len(all)-1]
+	was := s.member(t, "was", oldest)
+	kept := [2]string{"postgres", "SELECT n FROM kept"}
+	was.ask(t, oldest, [2]string{"postgres", "CREATE TABLE kept AS SELECT 7 AS n"})
+	commands, cloned := 0, false
+	whole := was.copy(t, "whole")
+	if err := whole.link(t, oldest, newest, func(c *exec.Cmd) {
+		commands++
+		cloned = cloned || slices.Contains(c.Args, "--clone")
+	}); err != nil || !cloned {
+		t.Fatalf("it clones: %t, %v", cloned, err)
+	}
+	if back, err := whole.linked(t, oldest, newest, nil).Revert(); back || err != nil {
+		t.Errorf("what the later version serves is taken back: %t, %v", back, err)
+	}
+	for name, die := range map[string]int{"before it is started": commands - 4, "after that": commands - 2,
+		"at the end": commands} {
+		if !*allFlag && die < commands-2 { // as with links
+			continue
+		}
+		d, count := was.copy(t, "killed"), 0
+		if err := d.link(t, oldest, newest, func(c *exec.Cmd) {
+			if count++; count == die {
+				c.Path = "/bin/false"
+			}
+		}); err == nil {
+			t.Fatalf("%s: it did not die", name)
+		}
+		member := filepath.Dir(d.directory)
+		if die == commands { // it put the old data aside
+			if err := os.Rename(member, member+".former"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		back, err := d.linked(t, oldest, newest, nil).Revert()
+		if !back || err != nil {
+			t.Fatalf("%s: it is taken back: %t, %v", name, back, err)
+		}
+		s.ownTree(member)
+		if got := d.ask(t, oldest, kept); got[0] != "7" {
+			t.Errorf("%s: the old data holds %v", name, got)
+		}
+		if err := d.link(t, oldest, newest, nil); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		s.ownTree(member)
+		if got := d.ask(t, newest, kept); got[0] != "7" {
+			t.Errorf("%s: the new data holds %v", name, got)
+		}
+		if err := os.RemoveAll(filepath.Dir(member)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -119,6 +119,9 @@ func upgrade(directory string, with engine.Conversion) (major.Upgrade, error) {
 	if err != nil {
 		return major.Upgrade{}, err
 	}
+	if former.Major == later.Major {
+		return major.Upgrade{}, fmt.Errorf("convert data of PostgreSQL %s: this image has no other version", former.Major)
+	}
 	libraries := filepath.Join(with.Scratch, "libraries")
 	return major.Upgrade{Directory: directory, Former: former, Later: later, Libraries: libraries, Scratch: with.Scratch,
 		User: superuser}, former.Missing("/", libraries)

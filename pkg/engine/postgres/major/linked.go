@@ -15,7 +15,8 @@ import (
 
 // Linked converts the data of a member that was stopped, on its own volume. The files of tables have a name in
 // the data of both versions, so that nothing of their size is copied. From the first start of the later version on the
-// earlier one can't use them any more.
+// earlier one can't use them any more. A file system that clones files gives each version its own, at no more cost:
+// there the earlier one can use them until its directory goes.
 //
 // What becomes the member's directory is made next to it, and takes its place once it is whole. The member's own
 // directory stays as it is until then, but for what pg_upgrade renames there, and for what the former server wrote
@@ -36,6 +37,8 @@ type conversion struct {
 	// Ahead is written before the former server recovers data that did not end in order: that was agreed on with nobody,
 	// so the member can't run on it again.
 	Ahead bool `json:"ahead,omitempty"`
+	// Cloned is written before any file is: what the later version writes is in files of its own.
+	Cloned bool `json:"cloned,omitempty"`
 	// Started is written before the later version starts for the first time, Whole when its work is done.
 	Started bool `json:"started,omitempty"`
 	Whole   bool `json:"whole,omitempty"`
@@ -53,14 +56,17 @@ func (l Linked) Run(ctx context.Context) error {
 }
 
 // Revert makes the volume what it was before Run. It changes nothing and returns false where the later version was
-// started already.
+// started already, on files of both versions or in the member's own directory.
 func (l Linked) Revert() (reverted bool, err error) {
 	err = l.alone(func() error {
 		c, err := l.found()
-		if err != nil || c.Started || c.Ahead {
+		if err != nil || c.Ahead || c.Started && (!c.Cloned || !exists(l.next())) {
 			return err
 		}
 		reverted = true
+		if err := l.putBack(); err != nil {
+			return err
+		}
 		return l.revert(false)
 	})
 	if err != nil {
@@ -69,13 +75,38 @@ func (l Linked) Revert() (reverted bool, err error) {
 	return reverted, nil
 }
 
-// alone keeps every other process of this kind from the volume: that of a pod which was deleted may still run.
-func (l Linked) alone(do func() error) error {
+// putBack gives the member's directory its name back, where an exchange was interrupted.
+func (l Linked) putBack() error {
+	if exists(l.member()) {
+		return nil
+	}
+	if err := os.Rename(l.last(), l.member()); err != nil {
+		return fmt.Errorf("put the old data back: %w", err)
+	}
+	return disk.Sync(filepath.Dir(l.member()))
+}
+
+// alone keeps every other process of this kind from the volume: that of a pod which was deleted may still run. So may
+// an agent, where the pod that converts was started next to it.
+func (l Linked) alone(do func() error) (err error) {
 	lock, err := locks.Acquire(l.member() + ".lock")
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(), lock.Release())
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	if path := filepath.Join(l.member(), "lock"); exists(path) {
+		agent, err := locks.Acquire(path)
+		if err != nil {
+			return fmt.Errorf("an agent runs on the volume: %w", err)
+		}
+		defer agent.Unlock() //nolint:errcheck // the kernel does it
+	}
+	return do()
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func (l Linked) member() string { return filepath.Dir(filepath.Clean(l.Directory)) }
@@ -97,9 +128,10 @@ func (l Linked) run(ctx context.Context) error {
 	if !c.Started {
 		first := c.Operation == ""
 		c.Operation = l.Operation
-		if err := l.begin(c); err != nil {
+		if err := l.begin(&c); err != nil {
 			return err
 		}
+		u.cloned = c.Cloned
 		if err := l.ended(ctx, &c, first); err != nil {
 			return err
 		}
@@ -154,7 +186,7 @@ func (l Linked) write(c conversion) error { return disk.Replace(filepath.Join(l.
 
 // begin makes an empty directory for the new data. The former server runs without the slots of those who followed the
 // member: they would hold back its log, and a slot of logical replication would not let it start.
-func (l Linked) begin(c conversion) error {
+func (l Linked) begin(c *conversion) error {
 	if err := errors.Join(l.revert(true), os.RemoveAll(l.last())); err != nil {
 		return err
 	}
@@ -163,7 +195,8 @@ func (l Linked) begin(c conversion) error {
 			return fmt.Errorf("make a directory for the new data: %w", err)
 		}
 	}
-	if err := l.write(c); err != nil {
+	c.Cloned = clones(filepath.Join(l.pgdata(), "PG_VERSION"), filepath.Join(l.next(), "clone"))
+	if err := l.write(*c); err != nil {
 		return err
 	}
 	if err := orphaned(l.pgdata()); err != nil {
@@ -235,7 +268,7 @@ func (l Linked) revert(again bool) error {
 
 // exchange puts the new directory into the place of the member's.
 func (l Linked) exchange() error {
-	if _, err := os.Stat(l.next()); err == nil {
+	if exists(l.next()) {
 		if err := os.Rename(l.member(), l.last()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("put the old data aside: %w", err)
 		}

@@ -38,6 +38,8 @@ type Upgrade struct {
 	// target is where the new data is made, work where pg_upgrade leaves its scripts: below Directory and Scratch, if
 	// they are not set.
 	target, work string
+	// cloned: the file system gives each version files of its own.
+	cloned bool
 	// settings of the former server come on top of those of a private one.
 	settings [][2]string
 }
@@ -170,9 +172,12 @@ func (u Upgrade) upgrade(ctx context.Context, former, later private.Server) erro
 	}
 	// pg_dump locks every table of a database at once, and the default is for 6400.
 	files = append(files, [2]string{"max_locks_per_transaction", "1024"})
-	s := later
+	s, how := later, "--link"
 	s.Libraries = u.Libraries // for the old programs, which it runs
-	cmd := s.Command(ctx, "pg_upgrade", "--link", "--jobs", jobs(), "--old-bindir", former.Programs,
+	if u.cloned {
+		how = "--clone"
+	}
+	cmd := s.Command(ctx, "pg_upgrade", how, "--jobs", jobs(), "--old-bindir", former.Programs,
 		"--new-bindir", later.Programs, "--old-datadir", former.Data, "--new-datadir", later.Data,
 		"--username", u.User, "--socketdir", u.Scratch,
 		"--old-options", options(slices.Concat(files, u.settings)), "--new-options", options(files))
