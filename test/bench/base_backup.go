@@ -17,6 +17,8 @@ import (
 const (
 	// rowBytes is what one row of the table takes that is backed up.
 	rowBytes = 128
+	// restoredSize is the volume of who takes the backup.
+	restoredSize = "4Gi"
 	// agentSocket is where the server of a member listens for its agent.
 	agentSocket = "/run/dbop/sockets"
 	barBase     = 1.1
@@ -96,8 +98,8 @@ func (m *baseBackups) restores(ctx context.Context, dir string) error {
 	var ours, theirs samples
 	for i := range m.repeats {
 		name := fmt.Sprintf("copy-%d", i)
-		r, err := m.dbop(ctx, "restore", name, "--members", "1", "--storage", "4Gi", "--repository", "dir:"+dir, "--from",
-			backup.ID, "-n", m.ns)
+		r, err := m.dbop(ctx, "restore", name, "--members", "1", "--storage", restoredSize, "--repository",
+			"dir:"+dir, "--from", backup.ID, "-n", m.ns)
 		if err != nil {
 			return err
 		}
@@ -120,7 +122,7 @@ func (m *baseBackups) restores(ctx context.Context, dir string) error {
 
 // unpack makes a pod, unpacks the archive there, and waits until its server answers.
 func (m *baseBackups) unpack(ctx context.Context) (time.Duration, error) {
-	plain := plainServer{image: m.release.Image, port: 5432, ready: "pg_isready -h /tmp",
+	plain := plainServer{image: m.release.Image, port: 5432, ready: "pg_isready -h /tmp", storage: restoredSize,
 		script: `until [ -e /data/whole ]; do sleep 0.05; done; exec postgres -D /data/pg -k /tmp -c listen_addresses=`}
 	began := time.Now()
 	sets := m.site.Client.AppsV1().StatefulSets(m.ns)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,8 @@ type plainServer struct {
 	port  int32
 	// script makes the database in /data and runs the server; ready is a command that succeeds once it serves.
 	script, ready string
+	// storage is the size of its volume, 1Gi by default.
+	storage string
 }
 
 // create starts so many pods and waits until all are ready.
@@ -76,7 +79,7 @@ func (p plainServer) set(name string, pods int) *appsv1.StatefulSet {
 			Spec: corev1.PersistentVolumeClaimSpec{
 				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 				Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{
-					corev1.ResourceStorage: resource.MustParse("1Gi")}},
+					corev1.ResourceStorage: resource.MustParse(cmp.Or(p.storage, "1Gi"))}},
 			}}},
 	}}
 }
