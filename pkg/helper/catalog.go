@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/wire"
@@ -26,6 +27,7 @@ func (c catalog) route(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE "+repository.PathBackups+"/{id}", c.delete)
 	mux.HandleFunc("POST "+repository.PathBackups+"/{id}/verified", c.verified)
 	mux.HandleFunc("GET "+repository.PathBackups+"/{id}/data", c.data)
+	mux.HandleFunc("GET "+repository.PathBackups+"/{id}/check", c.check)
 }
 
 func healthy(w http.ResponseWriter, _ *http.Request) { wire.Answer(w, http.StatusOK, struct{}{}) }
@@ -88,6 +90,36 @@ func (c catalog) data(w http.ResponseWriter, r *http.Request) {
 	header.Set(repository.HeaderManifest, base64.StdEncoding.EncodeToString(manifest))
 	// Hides ReadFrom, which would copy in small pieces.
 	_, _ = io.CopyBuffer(struct{ io.Writer }{w}, data, make([]byte, wire.Chunk))
+}
+
+// checkEvery is how often a check says how far it is. Without a word for long, something on the way to the client might
+// end the connection.
+const checkEvery = time.Second
+
+// check reads the data here, and says whether it is what the manifest says.
+func (c catalog) check(w http.ResponseWriter, r *http.Request) {
+	data, _, err := c.repo.Reader(r.Context(), r.PathValue("id"))
+	if err != nil {
+		repository.Faults().Refuse(w, err)
+		return
+	}
+	defer func() { _ = data.Close() }()
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	lines, last := json.NewEncoder(w), time.Now()
+	counter := repository.Counter{Report: func(n int64) {
+		if time.Since(last) < checkEvery {
+			return
+		}
+		last = time.Now()
+		_ = lines.Encode(repository.CheckReply{Bytes: n}) // who went away ends the request
+		_ = http.NewResponseController(w).Flush()
+	}}
+	_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, counter.Reader(data), make([]byte, wire.Chunk))
+	end := repository.CheckReply{Bytes: counter.Total(), Whole: err == nil}
+	if err != nil {
+		end.Fault, _ = repository.Faults().Pack(err)
+	}
+	_ = lines.Encode(end)
 }
 
 func reply(w http.ResponseWriter, v any, err error) {

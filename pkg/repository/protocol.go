@@ -20,6 +20,7 @@ import (
 //	DELETE /v1/backups/{id}
 //	POST   /v1/backups/{id}/verified               Verification ->
 //	GET    /v1/backups/{id}/data                   -> bytes, manifest in HeaderManifest
+//	GET    /v1/backups/{id}/check                  -> lines of CheckReply
 //	POST   /v1/backups/{id}/uploads                UploadRequest -> UploadReply
 //	PUT    /v1/backups/{id}/uploads/{upload}       bytes ->
 //	POST   /v1/backups/{id}/uploads/{upload}/commit  Manifest -> Manifest

@@ -155,10 +155,12 @@ func (r *Remote) call(ctx context.Context, method, path string, in, out any) err
 	return nil
 }
 
+// repositoryURL has a host only to fill the Host header: dial alone decides where to.
+const repositoryURL = "http://repository"
+
 // send returns only answers that are a success.
 func (r *Remote) send(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
-	// The host only fills the Host header: dial alone decides where to.
-	req, err := http.NewRequestWithContext(ctx, method, "http://repository"+path, body)
+	req, err := http.NewRequestWithContext(ctx, method, repositoryURL+path, body)
 	if err != nil {
 		return nil, err
 	}

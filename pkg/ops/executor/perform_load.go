@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -43,6 +44,9 @@ func (l *Executor) load(ctx context.Context, t task) error {
 		if r := helper.ReadLoaded(mounted.Message); r.Recorded != "" {
 			return l.loaded(ctx, name, r.Recorded, r.DataHash) // it has seen all of the claim that is to be known
 		}
+	}
+	if starting(t.State, name) {
+		return fmt.Errorf("helper pod %s is starting: %w", name, engine.ErrNotReady) // to open a claim takes a pod, too
 	}
 	repo, err := l.repositories(c).Open(ctx, l.Namespace, from.Repository)
 	if err != nil {
@@ -102,6 +106,16 @@ func (l *Executor) load(ctx context.Context, t task) error {
 		}
 	}
 	return l.loaded(ctx, name, m.Facts.Proof, loaded)
+}
+
+// starting reports whether a helper pod is there that does not run yet, for no known reason.
+func starting(s ops.State, name string) bool {
+	i := slices.IndexFunc(s.Kube.Helpers, func(h observe.Helper) bool { return h.Name == name })
+	if i < 0 {
+		return false
+	}
+	h := s.Kube.Helpers[i]
+	return !h.Running && !h.Done && !h.Failed && h.Problem == nil
 }
 
 // loaded ends the loader, and records what the backup says of itself and what was made of it.

@@ -49,7 +49,9 @@ func (l *Executor) prove(ctx context.Context, t task) (ops.Result, error) {
 		}
 		err = l.proveInJob(ctx, t.State, stored, m, source)
 	default:
-		err = readAll(ctx, repo, m, t.report)
+		if err = repository.Check(ctx, repo, m.ID, t.report); errors.Is(err, errors.ErrUnsupported) {
+			err = readAll(ctx, repo, m, t.report)
+		}
 	}
 	if err != nil {
 		return ops.Result{}, err

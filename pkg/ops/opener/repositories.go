@@ -123,7 +123,7 @@ func (r *Repositories) openClaim(ctx context.Context, namespace, url string,
 		return r.Dialer.DialLoopback(ctx, namespace, name, servePort)
 	}
 	remote := repository.NewRemote(url, dial)
-	repo := &claimed{Repository: remote, client: r.Client, namespace: namespace, pod: name}
+	repo := &claimed{Remote: remote, client: r.Client, namespace: namespace, pod: name}
 	if err := helperpod.Create(ctx, r.Client, spec); err != nil {
 		// The answer may be lost and the pod there.
 		_ = repo.Close()
@@ -188,7 +188,7 @@ func HelperStuck(namespace string, h observe.Helper) *ops.Error {
 
 // claimed is a repository in a claim, with the pod that serves it.
 type claimed struct {
-	repository.Repository
+	*repository.Remote
 	client         *kube.Client
 	namespace, pod string
 }
@@ -197,7 +197,7 @@ type claimed struct {
 func (c *claimed) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), ops.SaveGrace)
 	defer cancel()
-	err := c.Repository.Close()
+	err := c.Remote.Close()
 	if e := helperpod.Delete(ctx, c.client, c.namespace, c.pod); e != nil && err == nil {
 		err = e
 	}

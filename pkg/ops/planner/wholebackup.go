@@ -13,12 +13,13 @@ import (
 // WholeBackup reads a backup to its end before anything is touched for its
 // sake: a restore must not stop a database for data that can't replace it. What
 // a pod reads by itself, out of an object store, is only counted: the pod
-// compares every byte before the data takes its place.
+// compares every byte before the data takes its place. What is on a claim is
+// read by the pod that serves it, which opened the data when it was kept.
 func WholeBackup(ctx context.Context, r repository.Repository, m repository.Manifest, e engine.Engine) error {
 	var err error
 	if p, ok := r.(repository.Presence); ok {
 		err = p.Present(ctx, m.ID)
-	} else {
+	} else if err = repository.Check(ctx, r, m.ID, nil); errors.Is(err, errors.ErrUnsupported) {
 		err = readWhole(ctx, r, m, e)
 	}
 	if err == nil || ctx.Err() != nil {
