@@ -12,9 +12,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 )
 
-// TestUpgradeLink brings a cluster of version 15 to 17 on the volume of its primary while a client writes. It is stepped
-// back from before the members stop, and twice after that, once while the volume is converted; then it is killed between
-// its steps until it is done. No row that was acknowledged is lost.
+// TestUpgradeLink brings a cluster of version 15 to 17 on the volume of its primary while a client writes. It is
+// stepped back from before the members stop, and twice after that, once while the volume is converted; then it is
+// killed between its steps until it is done. No row that was acknowledged is lost.
 func TestUpgradeLink(t *testing.T) {
 	if !torture.Full() {
 		t.Skip("make torture ENGINE=postgres runs it")
@@ -67,8 +67,8 @@ func TestUpgradeLink(t *testing.T) {
 	}
 
 	began := time.Now()
-	for _, action := range []string{"start-converter", "stop-members", "examine-volume", "begin-incarnation", "convert-data",
-		"start-members"} {
+	for _, action := range []string{"start-converter", "stop-members", "examine-volume", "begin-incarnation",
+		"convert-data", "start-members"} {
 		points := []string{"before:", "after:"}
 		if action == "stop-members" {
 			points[1] = "within:" // that they are gone is seen, not answered
