@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -125,7 +126,10 @@ func (s *site) ownTree(directory string) {
 	s.t.Helper()
 	if err := filepath.WalkDir(directory, func(path string, _ fs.DirEntry, err error) error {
 		if err == nil {
-			s.own(path)
+			err = os.Chown(path, s.uid, s.gid)
+		}
+		if errors.Is(err, fs.ErrNotExist) { // a server that runs there removed it meanwhile
+			return nil
 		}
 		return err
 	}); err != nil {
