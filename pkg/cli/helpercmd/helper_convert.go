@@ -15,8 +15,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 )
 
-// standbyFor is how long a pod waits for its work. The operation may be paused meanwhile.
-const standbyFor = time.Hour
+// standbyFor is how long a pod waits for its work. Where the operation does not go on, a member that moves to another
+// node would not get its volume for as long.
+const standbyFor = 10 * time.Minute
 
 // inPlaceFlags name data on the volume of a member.
 type inPlaceFlags struct{ engine, directory, operation string }

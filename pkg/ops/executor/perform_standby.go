@@ -3,6 +3,7 @@ package executor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -60,14 +61,19 @@ func (l *Executor) standsBy(t task) bool {
 	return t.Fact(v1alpha1.FactConverter) == ops.Converter(t.Member())
 }
 
-// converting tells a pod that waits to begin, for as long as it is at work: an answer may have been lost.
+// converting tells a pod that waits to begin, for as long as it is at work: an answer may have been lost. One that
+// works for another incarnation is ended, as its end would be taken for that of this one.
 func (l *Executor) converting(ctx context.Context, t task, h observe.Helper, waits bool) error {
 	if waits && h.Running {
 		ctx, cancel := context.WithTimeout(ctx, askWithin)
 		defer cancel()
-		if err := helper.Ask(ctx, func(ctx context.Context) (net.Conn, error) {
+		err := helper.Ask(ctx, func(ctx context.Context) (net.Conn, error) {
 			return l.Dialer.DialLoopback(ctx, l.Namespace, h.Name, loadPort)
-		}, t.Bootstrap().Token); err != nil {
+		}, t.Bootstrap().Token)
+		if errors.Is(err, helper.ErrLoading) {
+			return errors.Join(fmt.Errorf("pod %s is going: %w: %w", h.Name, err, engine.ErrNotReady), l.dismiss(ctx, t))
+		}
+		if err != nil {
 			return fmt.Errorf("pod %s does not say whether it converts the data: %w: %w", h.Name, err, engine.ErrNotReady)
 		}
 	}

@@ -97,6 +97,13 @@ func TestConvertAsks(t *testing.T) {
 		t.Errorf("it is asked for %q", got)
 	}
 
+	c := b.Cluster()
+	c.Status.Bootstrap.Token = "another"
+	b.Must(b.Store().UpdateCluster(t.Context(), c))
+	if waits(b, convertStep(), "is going"); b.Helper(p.Name) != nil {
+		t.Error("it waits for a pod that works for another incarnation")
+	}
+
 	b = linked(t)
 	b.Op.Status.Facts = map[string]string{v1alpha1.FactConverter: "db-2-convert"}
 	waits(b, ops.Step{Action: ops.ActionStandby, Members: []string{"db-2"}}, "is starting")
