@@ -98,6 +98,8 @@ func GetJob(ctx context.Context, c *kube.Client, namespace, name string) (Job, e
 		if out.Pod == nil || h.Created.After(out.Pod.Created) {
 			out.Pod = &h
 		}
+		// The Job says so as well, some seconds later.
+		out.Done = out.Done || h.Done
 	}
 	return out, nil
 }

@@ -117,3 +117,34 @@ func TestGetJob(t *testing.T) {
 		t.Errorf("somebody else's: %v", err)
 	}
 }
+
+// TestJobOfPodThatEnded: the success of its pod is that of the Job, which Kubernetes says some seconds later.
+func TestJobOfPodThatEnded(t *testing.T) {
+	t.Parallel()
+	c, api := kubetest.New(t, interceptor.Funcs{})
+	in := jobSpec()
+	if err := CreateJob(t.Context(), c, in); err != nil {
+		t.Fatal(err)
+	}
+	for name, phase := range map[string]corev1.PodPhase{"-a": corev1.PodFailed, "-b": corev1.PodRunning} {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: in.Namespace, Name: in.Name + name,
+			Labels: map[string]string{batchv1.JobNameLabel: in.Name}}, Status: corev1.PodStatus{Phase: phase}}
+		if err := api.Create(t.Context(), pod); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := GetJob(t.Context(), c, in.Namespace, in.Name); err != nil || got.Done {
+		t.Errorf("while it runs: %+v, %v", got, err)
+	}
+	pod := &corev1.Pod{}
+	if err := api.Get(t.Context(), client.ObjectKey{Namespace: in.Namespace, Name: in.Name + "-b"}, pod); err != nil {
+		t.Fatal(err)
+	}
+	pod.Status.Phase = corev1.PodSucceeded
+	if err := api.Status().Update(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := GetJob(t.Context(), c, in.Namespace, in.Name); err != nil || !got.Done || got.Failed {
+		t.Errorf("after its pod: %+v, %v", got, err)
+	}
+}

@@ -41,6 +41,9 @@ func (r *Repository) Writer(ctx context.Context, id, operation string) (reposito
 	return w, nil
 }
 
+// handedOver is how much is handed over to the store's side at once.
+const handedOver = 1 << 20
+
 type writer struct {
 	repository *Repository
 	id         string
@@ -50,15 +53,17 @@ type writer struct {
 
 	file   *os.File
 	staged *bufio.Writer
-	// pipe leads to the store; sent gets what came of it.
+	// pipe leads to the store; sent gets what came of it. An engine writes pieces of a few KiB: ahead hands them over
+	// together, as a pipe has both sides wait for each other each time.
 	pipe     *io.PipeWriter
+	ahead    *bufio.Writer
 	sent     chan error
 	finished bool
 }
 
 func (w *writer) stream(ctx context.Context) {
 	body, pipe := io.Pipe()
-	w.pipe, w.sent = pipe, make(chan error, 1)
+	w.pipe, w.ahead, w.sent = pipe, bufio.NewWriterSize(pipe, handedOver), make(chan error, 1)
 	go func() {
 		err := w.to.Stream(ctx, stream, body)
 		// Wakes a Write that nobody reads any more.
@@ -80,7 +85,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	if w.pipe == nil {
 		return len(p), nil
 	}
-	n, err := w.pipe.Write(p)
+	n, err := w.ahead.Write(p)
 	if err != nil {
 		err = w.repository.explain(err)
 	}
@@ -109,6 +114,8 @@ func (w *writer) commit(ctx context.Context, m repository.Manifest,
 	if err := w.staged.Flush(); err != nil {
 		return m, fmt.Errorf("keep it in a file until it is whole: %w", err)
 	}
+	// What is wrong with the last piece is what came of sending.
+	_ = w.ahead.Flush()
 	// The engine reads while the rest is sent.
 	_ = w.pipe.Close()
 	facts, failed := open(w.file.Name())

@@ -91,6 +91,7 @@ func (w *walk) tree(id uint64, depth int, low, high []byte, each func(element, i
 	case p.kind == leafPage:
 		return w.backwards(p, low, high, func(e element, _ []byte) error { return each(e, depth) })
 	case p.kind == branchPage && p.count > 0:
+		w.expect(p)
 		return w.backwards(p, low, high, func(e element, next []byte) error {
 			return w.tree(e.child, depth+1, e.key, next, each)
 		})

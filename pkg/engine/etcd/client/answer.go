@@ -50,13 +50,23 @@ func TooLong(err error) bool {
 var errFields = errors.New("the answer has too many entries to be that of etcd")
 
 // counting is the codec of protobuf for messages with a bounded number of fields.
-type counting struct{ encoding.CodecV2 }
+type counting struct {
+	encoding.CodecV2
 
-func newCounting() counting { return counting{encoding.GetCodecV2(proto.Name)} }
+	buffers mem.BufferPool
+}
+
+// newCounting has buffers of its own: those of gRPC grow from 32 KiB to 1 MiB at once, and are cleared each time. A
+// message of a snapshot is a little longer than 32 KiB, so that this took a tenth of the time of a backup.
+func newCounting() counting {
+	const kibibyte = 1 << 10
+	return counting{encoding.GetCodecV2(proto.Name),
+		mem.NewTieredBufferPool(kibibyte, 4*kibibyte, 16*kibibyte, 40*kibibyte, 256*kibibyte)}
+}
 
 // Unmarshal implements encoding.CodecV2.
 func (c counting) Unmarshal(data mem.BufferSlice, into any) error {
-	whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	whole := data.MaterializeToBuffer(c.buffers)
 	defer whole.Free()
 	var of protoreflect.MessageDescriptor
 	if m, ok := into.(protoreflect.ProtoMessage); ok {

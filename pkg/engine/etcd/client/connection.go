@@ -18,10 +18,18 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/addresses"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/flags"
 )
 
 // connectTimeout bounds one attempt to reach a member.
 const connectTimeout = 3 * time.Second
+
+const (
+	// window is how much a member sends ahead of what was read, of a snapshot above all.
+	window = 2 * flags.Mebibyte
+	// readBuffer is how much is read at once.
+	readBuffer = 128 << 10
+)
 
 // Connection speaks to exactly one member, over gRPC and over HTTP on the
 // same port. It is made without dialing.
@@ -74,6 +82,9 @@ func newConnection(access engine.Access, at addresses.Addresses, member string, 
 			grpc.WithNoProxy(),
 			grpc.WithMaxHeaderListSize(mostHeader),
 			grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCounting())),
+			grpc.WithInitialWindowSize(window),
+			grpc.WithInitialConnWindowSize(window),
+			grpc.WithReadBufferSize(readBuffer),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff: backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2,
 					MaxDelay: time.Second},

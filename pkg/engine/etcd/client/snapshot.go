@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/etcd/datafile"
 )
 
@@ -27,31 +29,42 @@ func (s *Session) Snapshot(ctx context.Context, from string, w io.Writer, report
 	return nil
 }
 
-func stream(ctx context.Context, c *Connection, l *login, w io.Writer, report func(int64)) (err error) {
+func stream(ctx context.Context, c *Connection, l *login, w io.Writer, report func(int64)) error {
 	// Ends the stream when writing fails.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	sent := l.current()
-	resp, err := c.Client.SnapshotWithVersion(ctx)
+	from, message, err := begin(ctx, c)
 	if l.wanted(err, sent) {
 		if _, err := l.renew(ctx, c.Client.ActiveConnection(), sent); err != nil {
 			return fault(ctx, err)
 		}
-		resp, err = c.Client.SnapshotWithVersion(ctx)
+		from, message, err = begin(ctx, c)
 	}
-	if err != nil {
-		return fault(ctx, err)
-	}
-	defer func() { err = errors.Join(err, resp.Snapshot.Close()) }()
 	check := datafile.NewChecksum()
 	out := io.MultiWriter(check, w)
 	if report != nil {
 		out = io.MultiWriter(check, w, &meter{report: report})
 	}
-	if _, err := io.Copy(out, resp.Snapshot); err != nil {
+	for ; err == nil; message, err = from.Recv() {
+		if _, err := out.Write(message.GetBlob()); err != nil {
+			return fault(ctx, err)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
 		return fault(ctx, err)
 	}
 	return check.Close()
+}
+
+// begin asks for a snapshot, and returns its first message: a member that refuses does so instead of that.
+func begin(ctx context.Context, c *Connection) (pb.Maintenance_SnapshotClient, *pb.SnapshotResponse, error) {
+	from, err := pb.NewMaintenanceClient(c.Client.ActiveConnection()).Snapshot(ctx, &pb.SnapshotRequest{})
+	if err != nil {
+		return nil, nil, err
+	}
+	message, err := from.Recv()
+	return from, message, err
 }
 
 // meter reports the bytes that went through it.

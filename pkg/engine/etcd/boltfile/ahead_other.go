@@ -1,0 +1,8 @@
+//go:build !linux
+
+package boltfile
+
+import "os"
+
+// readAhead is left to the system.
+func readAhead(*os.File, extent) {}
