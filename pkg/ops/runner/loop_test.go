@@ -258,6 +258,31 @@ func TestLoopStops(t *testing.T) {
 	})
 }
 
+// TestLoopCutOff: the time of the caller ends while the record is written. The API server took it all the same, so what
+// is written after that is refused.
+func TestLoopCutOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newIdeal(growing())
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		w.save = func() error {
+			if ctx.Err() != nil {
+				return kube.ErrConflict
+			}
+			<-ctx.Done()
+			return fmt.Errorf("%w: %w", kube.ErrTimeout, ctx.Err())
+		}
+		err := newLoop(w).Run(ctx, w.state.Operation)
+		if ops.KindOf(err) != ops.TimedOut || errors.Is(err, kube.ErrConflict) || errors.Is(err, kube.ErrTimeout) {
+			t.Errorf("it does not say that the time is over, and only that: %v", err)
+		}
+		if len(w.performed) > 0 {
+			t.Errorf("performed without a record: %v", w.performed)
+		}
+	})
+}
+
 func TestLoopAsksTheGuard(t *testing.T) {
 	t.Parallel()
 	shrinking := func() ops.State {

@@ -39,7 +39,14 @@ func end(op *v1alpha1.Operation, step ops.Step, now time.Time, err error) {
 // save persists the record, and rides out an API server that does not take it.
 func (l *Loop) save(ctx context.Context, op *v1alpha1.Operation) error {
 	// A conflict says that another wrote, which no repeat mends.
-	return ops.Retry(ctx, func() error { return l.Cluster.Save(ctx, op) }, kube.ErrConflict)
+	err := ops.Retry(ctx, func() error { return l.Cluster.Save(ctx, op) }, kube.ErrConflict)
+	if err != nil && ctx.Err() != nil {
+		// A request that was cut off says that the API server did not answer, and this says why it was cut off.
+		if over := l.stopped(ctx); over != nil {
+			return over
+		}
+	}
+	return err
 }
 
 // finish closes the record of a done operation.
@@ -68,9 +75,13 @@ func (l *Loop) pause(ctx context.Context, op *v1alpha1.Operation, cause error) e
 	if person && phase == v1alpha1.PhaseRunning || k == ops.Refused && phase == v1alpha1.PhaseCancelling {
 		op.Status.Phase = v1alpha1.PhasePaused
 	}
+	// A request that was cut off may have been carried out: then the record is newer than what is known of it here, and
+	// says what was to be done.
+	cut := ctx.Err() != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ops.SaveGrace)
 	defer cancel()
-	if err := l.Cluster.Save(ctx, op); err != nil {
+	err := l.Cluster.Save(ctx, op)
+	if err != nil && (!cut || !errors.Is(err, kube.ErrConflict)) {
 		return errors.Join(cause, err)
 	}
 	return cause

@@ -114,12 +114,14 @@ func (w *writer) commit(ctx context.Context, m repository.Manifest,
 	if err := w.staged.Flush(); err != nil {
 		return m, fmt.Errorf("keep it in a file until it is whole: %w", err)
 	}
-	// What is wrong with the last piece is what came of sending.
-	_ = w.ahead.Flush()
+	flushed := w.ahead.Flush()
 	// The engine reads while the rest is sent.
 	_ = w.pipe.Close()
 	facts, failed := open(w.file.Name())
 	err := <-w.sent
+	if err == nil {
+		err = flushed // who did not take a piece says why, and this is for who does not
+	}
 	w.pipe = nil
 	if err != nil {
 		return m, w.repository.explain(err)
