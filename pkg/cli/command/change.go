@@ -168,7 +168,8 @@ func (c *Change) Perform(ctx context.Context, in Intent,
 	if err != nil {
 		return nil, err
 	}
-	return work(ctx, r)
+	op, err := work(ctx, r)
+	return op, overdue(ctx, err)
 }
 
 // confirm asks where something may be lost, and returns the cluster as it is.
@@ -201,7 +202,8 @@ func (c *Change) Prepare(ctx context.Context, in Intent, mode kube.DryRun) (*pla
 	if err != nil {
 		return nil, err
 	}
-	return r.Prepare(ctx, in.Namespace, in.Request)
+	p, err := r.Prepare(ctx, in.Namespace, in.Request)
+	return p, overdue(ctx, err)
 }
 
 // Settle returns nil for "nothing to do", unless the person wants to know.
