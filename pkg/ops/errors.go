@@ -57,6 +57,11 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// OutOfTime is the end of the time that the caller allowed: what it cut off, if anything, and what to type next.
+func OutOfTime(cut error, hint string) *Error {
+	return &Error{Kind: TimedOut, Message: "the time allowed by --timeout is over", Hint: hint, Err: cut}
+}
+
 // KindOf returns the kind of the first Error in the chain; Failed for any other error.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {

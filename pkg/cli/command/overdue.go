@@ -14,6 +14,5 @@ func overdue(ctx context.Context, err error) error {
 	if judged || !errors.Is(err, kube.ErrTimeout) || !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return err
 	}
-	return &ops.Error{Kind: ops.TimedOut, Message: "the time allowed by --timeout is over", Err: err,
-		Hint: "the same command continues where it stopped"}
+	return ops.OutOfTime(err, "the same command continues where it stopped")
 }

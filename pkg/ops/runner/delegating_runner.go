@@ -202,8 +202,7 @@ func (b *DelegatingRunner) follow(ctx context.Context, op *v1alpha1.Operation) (
 			return op, &ops.Error{Kind: ops.Interrupted, Message: "not watched any more",
 				Hint: "the operator goes on: kubectl dbop status " + op.Spec.Cluster}
 		case <-ctx.Done():
-			return op, &ops.Error{Kind: ops.TimedOut, Message: "the time allowed by --timeout is over",
-				Hint: "the operator goes on: kubectl dbop status " + op.Spec.Cluster}
+			return op, ops.OutOfTime(nil, "the operator goes on: kubectl dbop status "+op.Spec.Cluster)
 		}
 	}
 }

@@ -107,8 +107,7 @@ func (l *Loop) stopped(ctx context.Context) error {
 	case errors.Is(context.Cause(ctx), lease.ErrLost):
 		return leaseLost(context.Cause(ctx))
 	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
-		return &ops.Error{Kind: ops.TimedOut, Message: "the time allowed by --timeout is over",
-			Hint: "the same command continues where it stopped"}
+		return ops.OutOfTime(nil, "the same command continues where it stopped")
 	case ctx.Err() != nil:
 		return &ops.Error{Kind: ops.Interrupted, Message: "interrupted",
 			Hint: "the same command continues where it stopped",

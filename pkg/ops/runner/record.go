@@ -40,7 +40,7 @@ func end(op *v1alpha1.Operation, step ops.Step, now time.Time, err error) {
 func (l *Loop) save(ctx context.Context, op *v1alpha1.Operation) error {
 	// A conflict says that another wrote, which no repeat mends.
 	err := ops.Retry(ctx, func() error { return l.Cluster.Save(ctx, op) }, kube.ErrConflict)
-	if err != nil && ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil && !errors.Is(err, kube.ErrConflict) {
 		// A request that was cut off says that the API server did not answer, and this says why it was cut off.
 		if over := l.stopped(ctx); over != nil {
 			return over
@@ -77,7 +77,7 @@ func (l *Loop) pause(ctx context.Context, op *v1alpha1.Operation, cause error) e
 	}
 	// A request that was cut off may have been carried out: then the record is newer than what is known of it here, and
 	// says what was to be done.
-	cut := ctx.Err() != nil
+	cut := ctx.Err() != nil && (k == ops.TimedOut || k == ops.Interrupted)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ops.SaveGrace)
 	defer cancel()
 	err := l.Cluster.Save(ctx, op)
