@@ -1,10 +1,12 @@
 package volume
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
+	"sync"
 
 	"filippo.io/age"
 	"github.com/klauspost/compress/zstd"
@@ -16,11 +18,13 @@ var ErrDamaged = errors.New("stored data is damaged")
 // ErrKey: none of the identities opens it.
 var ErrKey = errors.New("no key opens this backup")
 
-// decoders bounds the memory of one Reader.
+// decoders bounds the memory of one Reader: each holds a frame as it is stored and as it was, 8 MiB.
 const decoders = 4
 
-// NewReader reads what Compress made and, for identities, age encrypted. The end of the stream comes only after
-// exactly plain bytes, each frame compared with its own checksum before it is passed on. Close releases memory.
+// NewReader reads what Compress made and, for identities, age encrypted. It decompresses several frames at once. The
+// end of the stream comes only after exactly plain bytes, each frame compared with its own checksum before it is
+// passed on. Once Read returned an error, or Close returned, nothing reads from stored any more; Close waits for a
+// read of stored that is under way.
 func NewReader(stored io.Reader, plain int64, identities ...age.Identity) (io.ReadCloser, error) {
 	if len(identities) > 0 {
 		decrypted, err := age.Decrypt(stored, identities...)
@@ -32,34 +36,133 @@ func NewReader(stored io.Reader, plain int64, identities ...age.Identity) (io.Re
 		}
 		stored = decrypted
 	}
-	d, err := zstd.NewReader(stored, zstd.WithDecoderConcurrency(min(runtime.GOMAXPROCS(0), decoders)),
-		zstd.WithDecoderMaxWindow(2*FrameSize), zstd.WithDecoderLowmem(true))
+	workers := min(runtime.GOMAXPROCS(0), decoders)
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(workers), zstd.WithDecoderMaxMemory(FrameSize),
+		zstd.WithDecoderMaxWindow(FrameSize))
 	if err != nil {
 		return nil, fmt.Errorf("make a decompressor: %w", err)
 	}
-	return &reader{decoder: d, left: plain}, nil
-}
-
-type reader struct {
-	decoder *zstd.Decoder
-	left    int64
-}
-
-func (r *reader) Read(p []byte) (int, error) {
-	n, err := r.decoder.Read(p)
-	r.left -= int64(n)
-	switch {
-	case r.left < 0:
-		return 0, fmt.Errorf("%w: it is longer than its manifest says", ErrDamaged)
-	case errors.Is(err, io.EOF) && r.left > 0:
-		return n, fmt.Errorf("%w: it ends %d bytes early", ErrDamaged, r.left)
-	case err != nil && !errors.Is(err, io.EOF):
-		return n, fmt.Errorf("decompress: %w", err)
+	r := &reader{decoder: decoder, left: plain, free: make(chan *piece, workers+1), work: make(chan *piece, workers+1),
+		queue: make(chan *piece, workers+1)}
+	for range cap(r.free) {
+		r.free <- &piece{}
 	}
-	return n, err
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	r.running.Go(func() { r.cut(ctx, stored) })
+	for range workers {
+		r.running.Go(r.decompress)
+	}
+	return r, nil
+}
+
+// piece is a frame, as it is stored and as it was.
+type piece struct {
+	stored, plain []byte
+	err           error
+	done          chan struct{}
+}
+
+// reader is one stream: cut fills pieces, several goroutines decompress them, Read passes them on in order.
+type reader struct {
+	decoder           *zstd.Decoder
+	free, work, queue chan *piece
+	stop              context.CancelFunc
+	running           sync.WaitGroup
+
+	// current is the piece that rest is of.
+	current *piece
+	rest    []byte
+	left    int64
+	err     error
+}
+
+// cut ends with the first error, and says it in the last piece.
+func (r *reader) cut(ctx context.Context, stored io.Reader) {
+	defer close(r.queue)
+	defer close(r.work)
+	for {
+		var p *piece
+		select {
+		case p = <-r.free:
+		case <-ctx.Done():
+			return
+		}
+		p.plain, p.done = p.plain[:0], make(chan struct{})
+		p.stored, p.err = readFrame(stored, p.stored[:0])
+		if p.err != nil {
+			close(p.done)
+			r.queue <- p
+			return
+		}
+		r.work <- p
+		r.queue <- p
+	}
+}
+
+func (r *reader) decompress() {
+	for p := range r.work {
+		p.plain, p.err = r.decoder.DecodeAll(p.stored, p.plain)
+		close(p.done)
+	}
+}
+
+// Read returns the first error again and again.
+func (r *reader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 && r.err == nil {
+		if err := r.next(); err != nil {
+			r.finish()
+			r.err = err
+		}
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	if n > 0 {
+		return n, nil
+	}
+	return 0, r.err
+}
+
+// next waits for the next piece. What was found to be wrong with it is said before any of its bytes.
+func (r *reader) next() error {
+	if r.current != nil {
+		r.free <- r.current
+		r.current = nil
+	}
+	p, ok := <-r.queue
+	if !ok {
+		return io.ErrClosedPipe // after Close
+	}
+	<-p.done
+	r.left -= int64(len(p.plain))
+	switch {
+	case errors.Is(p.err, io.EOF) && r.left > 0:
+		return fmt.Errorf("%w: it ends %d bytes early", ErrDamaged, r.left)
+	case errors.Is(p.err, io.EOF):
+		return io.EOF
+	case p.err != nil:
+		return fmt.Errorf("decompress: %w", p.err)
+	case r.left < 0:
+		return fmt.Errorf("%w: it is longer than its manifest says", ErrDamaged)
+	}
+	r.current, r.rest = p, p.plain
+	return nil
+}
+
+// finish ends all that runs. It may be repeated.
+func (r *reader) finish() {
+	r.stop()
+	for range r.queue { // what nobody reads
+	}
+	r.running.Wait()
+	r.decoder.Close()
+	r.rest = nil
 }
 
 func (r *reader) Close() error {
-	r.decoder.Close()
+	r.finish()
+	if r.err == nil {
+		r.err = io.ErrClosedPipe
+	}
 	return nil
 }
