@@ -2,7 +2,7 @@ package engine
 
 import "context"
 
-// DataHash describes a data directory that no process writes to.
+// DataHash describes what a member is to begin with.
 type DataHash struct {
 	Fingerprint `json:",inline"`
 	// Mark is what a member that begins with this data can be asked about, in
@@ -13,8 +13,9 @@ type DataHash struct {
 // DataHasher is an engine whose members can say what they hold without sending
 // all of it; its sessions are Attesters.
 type DataHasher interface {
-	// DataHash reads the directory that LoadCommand made.
-	DataHash(dataDir string) (DataHash, error)
+	// DataHash reads the file of a backup, and says what a member holds that begins with what command, a LoadCommand,
+	// makes of it. The command may be at work on the file meanwhile.
+	DataHash(file string, command []string) (DataHash, error)
 }
 
 // HashVerifier is what the sessions of an DataHasher also are.

@@ -42,7 +42,7 @@ func TestFetch(t *testing.T) {
 	repo, _ := holding(t, data)
 	o := options(t, "copy")
 	hash := engine.DataHash{Fingerprint: engine.Fingerprint{Proof: "7 keys, h"}, Mark: "m"}
-	o.DataHash = func(string) (engine.DataHash, error) { return hash, nil }
+	o.DataHash = func(string, []string) (engine.DataHash, error) { return hash, nil }
 	report := filepath.Join(t.TempDir(), "report")
 	for range 2 { // the second time nothing is left to do
 		if err := o.Fetch(t.Context(), repo, fetched, report); err != nil {

@@ -28,7 +28,7 @@ func (r *receiver) inPlace(ctx context.Context, repo *repository.Directory, id s
 			}
 			compared <- err
 		}()
-		failed := execute(ctx, r.command, repo.DataFile(m), r.target.out(), nil, r.output)
+		failed := r.build(ctx, repo.DataFile(m))
 		if err := <-compared; err != nil {
 			return fmt.Errorf("read the backup: %w", err)
 		}

@@ -63,8 +63,9 @@ type LoadOptions struct {
 	Once    bool
 	// Finish, if set, works on what the command made before it is put in place.
 	Finish func(dataDir string) error
-	// DataHash, if set, describes the finished data for the answer.
-	DataHash func(dataDir string) (engine.DataHash, error)
+	// DataHash, if set, describes for the answer what the command makes of the file, while that is at work. It can't be
+	// set with Once.
+	DataHash func(file string, command []string) (engine.DataHash, error)
 	// Margin is what must stay free beyond twice the backup, or beyond once with Once; 0 means 64 MiB.
 	Margin int64
 	// Output gets a copy of the command's output; nil drops it.
@@ -133,6 +134,8 @@ func (o LoadOptions) check() error {
 		wrong = "there is no command to load with"
 	case !mentions(o.Command, FileToken) || !mentions(o.Command, OutToken):
 		wrong = fmt.Sprintf("the command must mention %s and %s", FileToken, OutToken)
+	case o.Once && o.DataHash != nil:
+		wrong = "there is no file to describe where the command reads it as it comes in"
 	case o.Margin < 0:
 		wrong = "the margin is negative"
 	default:

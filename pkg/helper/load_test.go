@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -125,8 +126,11 @@ func volume(t *testing.T, o LoadOptions) []string {
 func TestLoad(t *testing.T) {
 	o := options(t, "copy")
 	dataHash := engine.DataHash{Fingerprint: engine.Fingerprint{Proof: "7 keys, h"}, Mark: "m"}
-	o.DataHash = func(dir string) (engine.DataHash, error) {
-		_, err := os.Stat(filepath.Join(dir, "db"))
+	o.DataHash = func(file string, command []string) (engine.DataHash, error) {
+		if !slices.Equal(command, o.Command) {
+			t.Errorf("it describes what %q makes", command)
+		}
+		_, err := os.Stat(file)
 		return dataHash, err
 	}
 	dial, ended := receiving(t, newReceiver(o))
@@ -200,7 +204,9 @@ func TestFailedLoadCanBeRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, test.mode)
 			if test.mode == "unreadable" {
-				o.DataHash = func(string) (engine.DataHash, error) { return engine.DataHash{}, errors.New("no database") }
+				o.DataHash = func(string, []string) (engine.DataHash, error) {
+					return engine.DataHash{}, errors.New("no database")
+				}
 			}
 			r := newReceiver(o)
 			dial, ended := receiving(t, r)

@@ -2,11 +2,8 @@ package helper
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 
@@ -29,13 +26,13 @@ func (r *receiver) pipe(ctx context.Context, body source, size int64, want strin
 	if err != nil {
 		return fmt.Errorf("read the backup: %w", err)
 	}
-	sum := sha256.New()
+	sum := sumFor(want)
 	var n int64
 	var broken error
 	read, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(read)
-		n, broken = pass(in, io.TeeReader(r.counted(body), sum), gone)
+		n, broken = pass(in, sum.reader(r.counted(body)), gone)
 		if broken != nil {
 			stop() // to the command that is the end of a whole backup
 		}
@@ -62,7 +59,7 @@ func (r *receiver) pipe(ctx context.Context, body source, size int64, want strin
 	if broken != nil {
 		return fmt.Errorf("read the backup after %d of %d bytes: %w", n, size, broken)
 	}
-	if err := arrived(n, size, sum, want); err != nil {
+	if err := sum.arrived(n, size); err != nil {
 		return err
 	}
 	return errors.Join(failed, err)
@@ -95,15 +92,4 @@ func pass(to io.Writer, from io.Reader, gone <-chan struct{}) (n int64, err erro
 			return n, err
 		}
 	}
-}
-
-// arrived compares what came in with what was announced. want may be "".
-func arrived(bytes, size int64, sum hash.Hash, want string) error {
-	switch got := hex.EncodeToString(sum.Sum(nil)); {
-	case bytes != size:
-		return fmt.Errorf("%w: %d bytes were announced and %d arrived", repository.ErrDamaged, size, bytes)
-	case want != "" && got != want:
-		return fmt.Errorf("%w: SHA-256 %s was announced and %s arrived", repository.ErrDamaged, want, got)
-	}
-	return nil
 }

@@ -24,7 +24,7 @@ type receiver struct {
 	target   target
 	command  []string
 	finish   func(dataDir string) error
-	dataHash func(dataDir string) (engine.DataHash, error)
+	dataHash func(file string, command []string) (engine.DataHash, error)
 	once     bool
 	margin   int64
 	output   io.Writer
@@ -102,8 +102,28 @@ func (r *receiver) load(ctx context.Context, body source, size int64, sum string
 			return err
 		}
 		r.status.change(func(s *Status) { s.State = StateLoading })
-		return execute(ctx, r.command, r.target.file(), r.target.out(), nil, r.output)
+		return r.build(ctx, r.target.file())
 	})
+}
+
+// build has the command make the data directory of a file, which is described meanwhile.
+func (r *receiver) build(ctx context.Context, file string) error {
+	if r.dataHash == nil {
+		return execute(ctx, r.command, file, r.target.out(), nil, r.output)
+	}
+	described := make(chan error, 1)
+	go func() {
+		found, err := r.dataHash(file, r.command)
+		if err == nil {
+			r.status.change(func(s *Status) { s.DataHash = &found })
+		}
+		described <- err
+	}()
+	failed := execute(ctx, r.command, file, r.target.out(), nil, r.output)
+	if err := <-described; failed == nil && err != nil {
+		return fmt.Errorf("%w: the backup can't be read: %w", ErrCommand, err)
+	}
+	return failed
 }
 
 // fill puts the data directory in its place that build leaves in the staging directory. It stores no file of the backup
@@ -124,9 +144,6 @@ func (r *receiver) fill(size int64, bare bool, build func() error) error {
 	if err == nil && r.finish != nil {
 		err = r.finish(r.target.out())
 	}
-	if err == nil && r.dataHash != nil {
-		err = r.describe()
-	}
 	if err == nil {
 		err = r.target.publish()
 	}
@@ -140,16 +157,6 @@ func (r *receiver) fill(size int64, bare bool, build func() error) error {
 	if err := r.target.clear(); err != nil {
 		_, _ = fmt.Fprintln(r.output, err)
 	}
-	return nil
-}
-
-// describe reads what the command made, all of it, before it is put in place.
-func (r *receiver) describe() error {
-	i, err := r.dataHash(r.target.out())
-	if err != nil {
-		return fmt.Errorf("%w: what it made can't be read: %w", ErrCommand, err)
-	}
-	r.status.change(func(s *Status) { s.DataHash = &i })
 	return nil
 }
 
@@ -191,8 +198,9 @@ func (r *receiver) receive(body source, size int64, want string) (err error) {
 	if err != nil {
 		return fmt.Errorf("write the backup: %w", err)
 	}
-	sum := sha256.New()
-	n, err := io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(f, sum)}, r.counted(body), make([]byte, wire.Chunk))
+	sum := sumFor(want)
+	// The command reads it as soon as it is there, and may wait for the disk: file systems that clone files do.
+	n, err := io.CopyBuffer(&disk.Writer{File: f}, sum.reader(r.counted(body)), make([]byte, wire.Chunk))
 	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = body.done()
@@ -203,7 +211,7 @@ func (r *receiver) receive(body source, size int64, want string) (err error) {
 	case err != nil:
 		return fmt.Errorf("write the backup after %d of %d bytes: %w", n, size, err)
 	}
-	return arrived(n, size, sum, want)
+	return sum.arrived(n, size)
 }
 
 // counted tells how much was read so far.

@@ -123,7 +123,7 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
 	cmd.Flags().StringVar(&o.Staging, "staging", "", "Directory for what is unfinished, on the same volume.")
 	cmd.Flags().StringVar(&unlock, "unlock", "",
 		"Engine whose data is to demand no credentials, for copies that nobody else reaches.")
-	cmd.Flags().StringVar(&dataHash, "data-hash", "", "Engine that describes the finished data, for the answer.")
+	cmd.Flags().StringVar(&dataHash, "data-hash", "", "Engine that describes what is loaded, for the answer.")
 	cmd.Flags().StringVar(&o.Operation, "operation", "", "Identifier of the restore, by which a repeat is known.")
 	return cmd
 }

@@ -30,19 +30,7 @@ func TestDataHash(t *testing.T) {
 		"another":   {append([]change{{main: 3, key: "b", value: "2"}}, history[2:]...), compacted},
 		"dead":      {history[3:], compacted},
 	} {
-		dir := t.TempDir()
-		if err := os.MkdirAll(filepath.Join(dir, "member", "snap"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "member", "snap", "db"), snapshotOf(t, c.history, c.also),
-			0o600); err != nil {
-			t.Fatal(err)
-		}
-		i, err := New().DataHash(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		marks[name] = i.Mark
+		marks[name] = markOf(t, snapshotOf(t, c.history, c.also))
 	}
 	if marks["compacted"] != marks["dropped"] || marks["compacted"] == marks["another"] ||
 		marks["compacted"] == marks["whole"] || marks["dead"] != "" {
@@ -51,8 +39,61 @@ func TestDataHash(t *testing.T) {
 	if !strings.HasPrefix(marks["whole"], "hashkv:6:0:") || !strings.HasPrefix(marks["compacted"], "hashkv:6:6:") {
 		t.Errorf("marks %v", marks)
 	}
-	if _, err := New().DataHash(t.TempDir()); err == nil {
+	if _, err := New().DataHash(filepath.Join(t.TempDir(), "db"), nil); err == nil {
 		t.Error("there is no data")
+	}
+}
+
+func markOf(t *testing.T, content []byte, command ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i, err := New().DataHash(path, command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i.Mark
+}
+
+// TestDataHashRaised: what is said before a restore raises the revision is what is found in the file after it.
+func TestDataHashRaised(t *testing.T) {
+	t.Parallel()
+	history := []change{{main: 2, key: "a", value: "1"}, {main: 3, key: "b", value: "1"}, {main: 4, key: "a", value: "2"},
+		{main: 5, key: "c"}, {main: 6, key: "c", deleted: true}}
+	compacted := func(at int64) func(*bolt.Tx) error {
+		return put("meta", "scheduledCompactRev", revisionKey(at, 0, false))
+	}
+	for name, c := range map[string]struct {
+		before []change
+		also   func(*bolt.Tx) error
+		latest int64
+	}{
+		"whole":          {history, nil, 6},
+		"compacted":      {history, compacted(4), 6},
+		"last dropped":   {history[:3], compacted(6), 4},
+		"nothing":        {nil, nil, 0},
+		"raised before":  {append(history[:2:2], change{main: 50}), compacted(50), 50},
+		"changed since":  {append(history[:2:2], change{main: 50}, change{main: 51, key: "a"}), compacted(50), 51},
+		"all is deleted": {history[3:], nil, 6},
+	} {
+		after := snapshotOf(t, c.before, func(tx *bolt.Tx) error {
+			at := c.latest + 1000
+			if err := put("key", string(revisionKey(at, 0, false)), nil)(tx); err != nil {
+				return err
+			}
+			return compacted(at)(tx)
+		})
+		said := markOf(t, snapshotOf(t, c.before, c.also), "etcdutl", "snapshot", "restore", raiseFlag, "1000")
+		if found := markOf(t, after); said != found || said == "" {
+			t.Errorf("%s: it said %q, and %q was found", name, said, found)
+		}
+	}
+	for _, command := range [][]string{{raiseFlag}, {raiseFlag, "much"}, {raiseFlag, "-1"}} {
+		if _, err := New().DataHash("db", command); err == nil || !strings.Contains(err.Error(), raiseFlag) {
+			t.Errorf("%q: %v", command, err)
+		}
 	}
 }
 
@@ -80,7 +121,7 @@ func TestVerifyHash(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.kill(m)
-			i, err := New().DataHash(f.members[m].data)
+			i, err := New().DataHash(filepath.Join(f.members[m].data, "member", "snap", "db"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

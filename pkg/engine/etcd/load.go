@@ -11,6 +11,9 @@ import (
 // the backup, https://etcd.io/docs/v3.6/op-guide/recovery/#restoring-with-revision-bump.
 const revisionBump = "1000000000"
 
+// raiseFlag is followed by how far the revision is raised; 3.5.10 knows it first.
+const raiseFlag = "--bump-revision"
+
 // LoadCommand implements engine.Snapshotter. etcdutl refuses a data directory
 // that is not empty, and one of the two revision flags without the other.
 func (*Engine) LoadCommand(in engine.LoadInput) []string {
@@ -26,5 +29,5 @@ func (*Engine) LoadCommand(in engine.LoadInput) []string {
 	if in.KeepRevision {
 		return argv
 	}
-	return append(argv, "--bump-revision", revisionBump, "--mark-compacted")
+	return append(argv, raiseFlag, revisionBump, "--mark-compacted")
 }

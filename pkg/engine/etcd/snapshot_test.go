@@ -176,7 +176,7 @@ func (f *fleet) restore(series, file string, keepRevision bool, want engine.Fing
 	if out, err := load(); err == nil || !bytes.Contains(out, []byte("not empty")) {
 		f.t.Errorf("loading twice: %v\n%s", err, out)
 	}
-	dataHash, err := New().DataHash(r.members[seed].data)
+	dataHash, err := New().DataHash(file, argv)
 	if err != nil || dataHash.Proof != want.Proof || dataHash.Mark == "" {
 		f.t.Errorf("imprint %+v, %v, want %+v", dataHash, err, want)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,9 +111,9 @@ func (d *Database) Last() *session {
 	return d.Sessions[len(d.Sessions)-1]
 }
 
-// DataHash reads what LoadCommand made.
-func (d *Database) DataHash(dir string) (engine.DataHash, error) {
-	facts, err := d.Opened(filepath.Join(dir, "db"))
+// DataHash reads the file that LoadCommand is given.
+func (d *Database) DataHash(file string, _ []string) (engine.DataHash, error) {
+	facts, err := d.Opened(file)
 	return engine.DataHash{Fingerprint: facts.Fingerprint, Mark: "mark"}, err
 }
 

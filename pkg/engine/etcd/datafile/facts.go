@@ -34,6 +34,11 @@ type Contents struct {
 	Compacted, Latest int64
 	// History, if set, hashes it.
 	History *HistoryHash
+	// Raise is by how much a restore will raise the revision; 0 if it will not. Latest, Compacted and History are then
+	// what they will be. Set it before Read.
+	Raise int64
+	// marked is set once the mark of that is in History.
+	marked bool
 	// Applied is the last entry of the log that is in the file.
 	Applied uint64
 	Facts   engine.SnapshotFacts
@@ -56,6 +61,9 @@ func (c *Contents) Read(path string) (err error) {
 	}
 	if !c.buckets["key"] || !c.buckets["meta"] {
 		return fmt.Errorf("the database has no buckets of etcd: %w", engine.ErrNotSnapshot)
+	}
+	if !c.marked {
+		c.mark(0)
 	}
 	slices.Sort(c.Facts.Members)
 	c.Facts.Fingerprint = c.Sum.Fingerprint(c.Latest)
@@ -93,6 +101,9 @@ func (c *Contents) change(key, value []byte) error {
 	if err != nil {
 		return err
 	}
+	if !c.marked {
+		c.mark(main)
+	}
 	c.Latest = max(c.Latest, main)
 	p, err := parsePair(value)
 	if err != nil {
@@ -107,6 +118,22 @@ func (c *Contents) change(key, value []byte) error {
 		c.History.change(key, value, main > c.Compacted, lives)
 	}
 	return nil
+}
+
+// mark is called with the last revision that changed a key. A restore that raises the revision writes a change without
+// a key, and has all compacted before it (modifyLatestRevision in etcdutl/snapshot/v3_snapshot.go).
+func (c *Contents) mark(latest int64) {
+	c.marked = true
+	if c.Raise == 0 {
+		return
+	}
+	c.Latest = latest + c.Raise
+	c.Compacted = c.Latest
+	c.met.add(nil)
+	if c.History != nil {
+		key := append(binary.BigEndian.AppendUint64(nil, uint64(c.Latest)), '_') // #nosec G115 -- if it is negative, it only fits no member
+		c.History.change(append(key, make([]byte, 8)...), nil, false, true)
+	}
 }
 
 func (c *Contents) meta(key, value []byte) error {
