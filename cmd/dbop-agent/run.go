@@ -54,10 +54,12 @@ type agent struct {
 	advice advice
 	// left gets the token of the incarnation that this member left for.
 	left chan string
+	// busy is told whether clients speak.
+	busy func(bool)
 }
 
 // run runs an agent until the context is done. Then a primary hands over as well as it can.
-func run(ctx context.Context, c config) (err error) {
+func run(ctx context.Context, c config, busy func(bool)) (err error) {
 	if err := os.MkdirAll(c.Directory, 0o700); err != nil {
 		return fmt.Errorf("open the volume: %w", err)
 	}
@@ -68,6 +70,7 @@ func run(ctx context.Context, c config) (err error) {
 	defer claim.Close() //nolint:errcheck // the kernel does it
 	a := &agent{
 		config: c, member: &member.Member{}, guard: guard.Dial(), agents: api.NewListener(), left: make(chan string, 1),
+		busy: busy,
 	}
 	a.service = &api.Service{
 		Member: c.Member, Agent: a.member, Now: guard.Now, Left: func(token string) { a.left <- token },
@@ -182,7 +185,7 @@ func (a *agent) open() (err error) {
 	}
 	a.proxy, err = proxy.Open(proxy.Config{
 		Member: c.Member, Listen: c.Proxy.Listen, ReadOnly: c.Proxy.ReadOnly, Address: c.serverAddress,
-		Leader: a.group.Leader, Now: guard.Now, Report: a.report,
+		Leader: a.group.Leader, Now: guard.Now, Report: a.report, Busy: a.busy,
 	})
 	if err != nil {
 		return err

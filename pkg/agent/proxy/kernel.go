@@ -28,9 +28,10 @@ func hidden(call uintptr, fd int, b []byte) (int, error) {
 	return int(n), nil
 }
 
-// await waits for events without end, and for a first time without the scheduler's knowledge. A collection of garbage,
-// and whatever else needs this thread, interrupts it: the error is EINTR.
-func await(epoll int, events []unix.EpollEvent, first time.Duration) (int, error) {
+// await waits for events as long as rest says, without end if that is negative, and for a first time without the
+// scheduler's knowledge. A collection of garbage, and whatever else needs this thread, interrupts it: the error is
+// EINTR.
+func await(epoll int, events []unix.EpollEvent, first, rest time.Duration) (int, error) {
 	if first > 0 {
 		n, _, failed := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll),
 			uintptr(unsafe.Pointer(&events[0])),                       // #nosec G103 -- a buffer
@@ -42,5 +43,8 @@ func await(epoll int, events []unix.EpollEvent, first time.Duration) (int, error
 			return int(n), nil
 		}
 	}
-	return unix.EpollWait(epoll, events, -1)
+	if rest < 0 {
+		return unix.EpollWait(epoll, events, -1)
+	}
+	return unix.EpollWait(epoll, events, int(rest.Milliseconds()))
 }

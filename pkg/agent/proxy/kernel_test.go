@@ -14,7 +14,7 @@ import (
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	r := open(t)
-	r.call(func() { r.hiddenWait = time.Minute }) // far longer than a collection may take
+	r.call(func() { r.load.hide = time.Minute }) // far longer than a collection may take
 	client, server := joined(t, r, always)
 	var ended atomic.Bool
 	passed := make(chan error, 1)

@@ -31,6 +31,9 @@ type Config struct {
 	Now func() protocol.Instant
 	// Report takes what a person should know.
 	Report func(string)
+	// Busy, if set, is told when clients begin to speak, and when all of them are silent for a while. It holds up all
+	// of them.
+	Busy func(bool)
 }
 
 const (
@@ -61,7 +64,7 @@ type Proxy struct {
 
 // Open prepares a proxy. Run listens.
 func Open(c Config) (*Proxy, error) {
-	r, err := newRelay()
+	r, err := newRelay(c.Busy)
 	if err != nil {
 		return nil, err
 	}

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"runtime"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,7 +17,7 @@ type relay struct {
 	epoll, wakeup int
 	ends          map[int32]*end
 	buffer        []byte
-	hiddenWait    time.Duration
+	load          load
 
 	mu      sync.Mutex
 	calls   []func()
@@ -56,11 +54,9 @@ type pair struct {
 const (
 	relayBuffer = 64 << 10
 	relayEvents = 128
-	// relayHidden is how long the loop waits with a processor of the Go scheduler in its hand.
-	relayHidden = 5 * time.Millisecond
 )
 
-func newRelay() (*relay, error) {
+func newRelay(busy func(bool)) (*relay, error) {
 	epoll, err1 := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	wakeup, err2 := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err := errors.Join(err1, err2); err != nil {
@@ -68,9 +64,7 @@ func newRelay() (*relay, error) {
 	}
 	r := &relay{
 		epoll: epoll, wakeup: wakeup, ends: map[int32]*end{}, buffer: make([]byte, relayBuffer), done: make(chan struct{}),
-	}
-	if runtime.GOMAXPROCS(0) > 1 { // else all of the agent would wait with it
-		r.hiddenWait = relayHidden
+		load: newLoad(busy),
 	}
 	event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(wakeup)} //nolint:gosec // a descriptor is small
 	if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, wakeup, &event); err != nil {
@@ -179,17 +173,18 @@ func (r *relay) run() {
 	defer unix.Close(r.wakeup) //nolint:errcheck // the same
 	events := make([]unix.EpollEvent, relayEvents)
 	for {
-		n, err := await(r.epoll, events, r.hiddenWait)
+		n, err := await(r.epoll, events, r.load.hidden(), r.load.wait())
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			panic(fmt.Sprintf("wait for connections of clients: %v", err)) // only a mistake in this file leads here
 		}
-		called := false
+		called, speak := false, false
 		for _, event := range events[:max(n, 0)] {
 			if event.Fd == int32(r.wakeup) { //nolint:gosec // a descriptor is small
 				_, _ = unix.Read(r.wakeup, r.buffer[:8])
 				called = true
 				continue
 			}
+			speak = true
 			// A pair that was dropped in this round is not there any more.
 			if e := r.ends[event.Fd]; e != nil {
 				r.serve(e, event.Events)
@@ -198,6 +193,7 @@ func (r *relay) run() {
 		if called && !r.answer() {
 			return
 		}
+		r.load.note(speak)
 	}
 }
 

@@ -35,7 +35,7 @@ func socket(t *testing.T) (near, far *net.TCPConn) {
 
 func open(t *testing.T) *relay {
 	t.Helper()
-	r, err := newRelay()
+	r, err := newRelay(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
