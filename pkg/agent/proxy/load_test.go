@@ -48,7 +48,7 @@ func TestLoad(t *testing.T) {
 	})
 }
 
-// TestRelayAtRest: the agent hears of clients that speak, and of their silence, while the proxy looks after the others.
+// TestRelayAtRest: the agent hears of clients that speak, and of their silence, while the proxy asks for permissions.
 func TestRelayAtRest(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
