@@ -13,6 +13,12 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
+// A backup of these keys, 4 MiB, takes half a minute at the bandwidth: no cancel comes too late for it.
+const (
+	slowKeys, slowValue = 340, 12 << 10
+	slowBandwidth       = "64Ki"
+)
+
 // TestTrouble kills the pod of a backup, the command that waits for it, and then damages what is stored: each ends
 // in a whole backup or in a refusal.
 func TestTrouble(t *testing.T) {
@@ -23,7 +29,13 @@ func TestTrouble(t *testing.T) {
 	s.succeeded(s.add("trouble", "--new-key-file", s.file("key.txt")), "repository add")
 	s.succeeded(s.add("trouble", "--identity-file", s.file("key.txt")), "repository add --identity-file")
 	s.must("create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "1", "--storage", "512Mi")
+	db, err := s.site.DialEtcd(s.ctx, s.ns, "my-db")
+	s.ok(err)
+	defer func() { _ = db.Close() }()
+	s.ok(harness.FillKeys(s.ctx, db, "kept/", slowKeys, slowValue))
+	s.succeeded(s.add("trouble", "--bandwidth", slowBandwidth), "repository add --bandwidth")
 	s.cancelled()
+	s.succeeded(s.add("trouble", "--bandwidth", "0"), "repository add --bandwidth 0")
 	s.killed()
 	id := s.newest()
 	s.must("backup", "verify", id, "--repository", "offsite")
