@@ -320,12 +320,18 @@ func TestControlCharacters(t *testing.T) {
 	}
 }
 
-// half is a store whose connections are cut in the middle of a volume.
-type half struct{ store.Store }
+// half is a store whose connections are cut in the middle of a volume, or before its first byte.
+type half struct {
+	store.Store
+	first bool
+}
 
 func (h half) Get(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
 	if strings.HasPrefix(key, kindData) {
 		length /= 2
+		if h.first {
+			length = 0
+		}
 	}
 	return h.Store.Get(ctx, key, offset, length)
 }
@@ -351,8 +357,18 @@ func TestConnectionLost(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := load(t, Open(half{f}, keys), "b"); err == nil || errors.Is(err, ErrDamaged) {
+	if _, err := load(t, Open(half{f, false}, keys), "b"); err == nil || errors.Is(err, ErrDamaged) {
 		t.Errorf("cut, and out of reach: %v", err)
+	}
+	open := keys
+	open.Recipients = nil
+	mustSave(t, Open(s, open), "c", pages(9<<20))
+	for _, id := range []string{"b", "c"} {
+		for _, first := range []bool{false, true} {
+			if _, err := load(t, Open(half{s, first}, keys), id); err == nil || errors.Is(err, ErrDamaged) {
+				t.Errorf("%s is cut: %v", id, err)
+			}
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	a := Open(s, keys)

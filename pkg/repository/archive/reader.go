@@ -217,7 +217,10 @@ func fetch(ctx context.Context, s store.Store, key string, offset int64, body []
 	}
 	defer func() { _ = in.Close() }()
 	n, err := io.ReadFull(in, body)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF // nobody may take it for the end of the object
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
 		// Only the store can tell that bytes are missing: while it is out of reach, nothing is known of the data.
 		o, head := s.Head(ctx, key)
 		if head == nil && o.Size >= offset+int64(len(body)) || head != nil && !errors.Is(head, store.ErrNotFound) {
