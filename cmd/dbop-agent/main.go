@@ -24,7 +24,7 @@ var version = "v0.1.0-dev"
 const mostProcessors = 4
 
 // share returns what is called when clients begin to speak, and when they are silent. At rest one thread does all:
-// those that wait for work beside it cost a fifth of what the agent takes then.
+// more of them, which wait for work, cost a fifth of what the agent takes then.
 func share(processors int) func(busy bool) {
 	return func(busy bool) {
 		if busy {

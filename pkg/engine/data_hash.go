@@ -11,14 +11,14 @@ type DataHash struct {
 }
 
 // DataHasher is an engine whose members can say what they hold without sending
-// all of it; its sessions are Attesters.
+// all of it; its sessions are HashVerifiers.
 type DataHasher interface {
 	// DataHash reads the file of a backup, and says what a member holds that begins with what command, a LoadCommand,
 	// makes of it. The command may be at work on the file meanwhile.
 	DataHash(file string, command []string) (DataHash, error)
 }
 
-// HashVerifier is what the sessions of an DataHasher also are.
+// HashVerifier is what the sessions of a DataHasher also are.
 type HashVerifier interface {
 	// VerifyHash has a member hash what it serves, and reports whether it is what the
 	// mark was taken of, whatever was written since. A no is no proof of the

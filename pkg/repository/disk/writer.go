@@ -18,15 +18,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 	n, err := w.File.Write(p)
 	w.written += int64(n)
 	if w.written-w.handed >= writebackEach {
-		w.HandOver()
-	}
-	return n, err
-}
-
-// HandOver has the disk take what it was not yet given.
-func (w *Writer) HandOver() {
-	if w.written > w.handed {
 		Writeback(w.File, w.handed, w.written-w.handed)
 		w.handed = w.written
 	}
+	return n, err
 }

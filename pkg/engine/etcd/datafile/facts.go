@@ -131,7 +131,8 @@ func (c *Contents) mark(latest int64) {
 	c.Compacted = c.Latest
 	c.met.add(nil)
 	if c.History != nil {
-		key := append(binary.BigEndian.AppendUint64(nil, uint64(c.Latest)), '_') // #nosec G115 -- if it is negative, it only fits no member
+		// A file with a revision so high that this overflows only fits no member.
+		key := append(binary.BigEndian.AppendUint64(nil, uint64(c.Latest)), '_') // #nosec G115 -- as above
 		c.History.change(append(key, make([]byte, 8)...), nil, false, true)
 	}
 }
