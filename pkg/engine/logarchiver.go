@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"io"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -69,18 +71,16 @@ type ForwardTo struct {
 	Target v1alpha1.RecoveryTarget
 	// Log lists the files that the archive has.
 	Log []LogFile
-	// Command gets a file of the log: LogNameToken in it is the name, LogPathToken where it goes. It exits with
-	// LogFileMissing for a file that the archive has not, and with another code where the archive can't be asked.
-	Command []string
+	// Read returns a file of the log by its name: ErrNoLogFile for one that the archive has not. It is for one caller at a
+	// time, fastest if files are read in their order, and what it returns is valid until the next call.
+	Read func(ctx context.Context, name string) ([]byte, error)
 	// Scratch is an empty directory with a short path.
 	Scratch string
 	// Programs is where a Converter left those of the data's version; "" if they are in this image.
 	Programs string
+	// Output gets a line of what was done, for the log of the pod.
+	Output io.Writer
 }
 
-// Placeholders of a file of the log in ForwardTo.Command, and the code with which that says that there is none.
-const (
-	LogNameToken   = "{name}"
-	LogPathToken   = "{path}"
-	LogFileMissing = 6
-)
+// ErrNoLogFile: the archive has no file of the log by that name.
+var ErrNoLogFile = errors.New("the archived log has no such file")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/wire"
@@ -37,6 +38,8 @@ func (r *receiver) pipe(ctx context.Context, body source, size int64, want strin
 			stop() // to the command that is the end of a whole backup
 		}
 		_ = in.Close() // the command may be gone
+		// A database that replays its log has read all, and works on for long: it shares the memory of the pod.
+		debug.FreeOSMemory()
 	}()
 	failed := execute(ctx, r.command, pipePath, r.target.out(), out, r.output)
 	if failed != nil {

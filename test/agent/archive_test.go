@@ -206,11 +206,11 @@ func (s *site) facts(from *member, name string) contract.SnapshotFacts {
 // window is what the archive and a backup cover.
 func (s *site) window(t *testing.T, c *helper.Collector, backup contract.SnapshotFacts) contract.LogWindow {
 	t.Helper()
-	files, err := bucket.LogFiles(t.Context(), c.Log)
+	all, err := c.Log.Segments(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.engine.tool().LogWindow(backup, files)
+	return s.engine.tool().LogWindow(backup, bucket.LogFiles(all))
 }
 
 // collector archives into a directory.

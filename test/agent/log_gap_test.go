@@ -58,7 +58,6 @@ func TestLogGapValkey(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	spool := s.spool(t, collector)
 	whole := s.window(t, collector, behind)
 	for _, r := range []struct {
 		backup, timeline string
@@ -75,7 +74,7 @@ func TestLogGapValkey(t *testing.T) {
 				target.Time = r.at.Format(time.RFC3339Nano)
 			}
 			to := newSite(t, options{durability: protocol.Async, members: 1, engine: valkey{}})
-			m := to.forwardBy(s, collector, r.backup, spool, contract.ForwardTo{Target: target})
+			m := to.forwardBy(s, collector, r.backup, contract.ForwardTo{Target: target})
 			st.check(t, st.held(t, to, m), r.until, r.late)
 		})
 	}

@@ -224,7 +224,6 @@ func TestValkeyMoment(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	spool := s.spool(t, collector)
 	restore := func(i int, at time.Time) {
 		t.Run(fmt.Sprintf("%s-%d", backups[i], at.Unix()), func(t *testing.T) {
 			r := newSite(t, options{durability: protocol.Async, members: 1, engine: valkey{}})
@@ -233,7 +232,7 @@ func TestValkeyMoment(t *testing.T) {
 			if !at.IsZero() {
 				target.Time = at.Format(time.RFC3339Nano)
 			}
-			m := r.forwardBy(s, collector, backups[i], spool, contract.ForwardTo{Target: target})
+			m := r.forwardBy(s, collector, backups[i], contract.ForwardTo{Target: target})
 			late := 1500 * time.Millisecond
 			if at.IsZero() {
 				at, late = end, 0
@@ -259,14 +258,17 @@ func (s *site) other(p *member) *member {
 }
 
 // forwardBy starts the first member on a backup of another site that was brought to a moment by an archive.
-func (s *site) forwardBy(of *site, c *helper.Collector, backup, spool string, to contract.ForwardTo) *member {
+func (s *site) forwardBy(of *site, c *helper.Collector, backup string, to contract.ForwardTo) *member {
 	s.t.Helper()
-	files, err := bucket.LogFiles(s.t.Context(), c.Log)
+	all, err := c.Log.Segments(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	to.Log, to.Scratch = files, s.t.TempDir()
-	to.Command = []string{"cp", filepath.Join(spool, contract.LogNameToken), contract.LogPathToken}
+	to.Log, to.Scratch = bucket.LogFiles(all), s.t.TempDir()
+	files := c.Log.Reader(all)
+	to.Read = func(ctx context.Context, name string) ([]byte, error) {
+		return files.Read(ctx, s.engine.tool().LogTimeline(name), name)
+	}
 	return s.restoreWith(filepath.Join(of.dir, backup), func(m *member) error {
 		return s.engine.tool().Forward(s.t.Context(), filepath.Join(m.directory, "data"), to)
 	})

@@ -73,6 +73,8 @@ func measures() []measure {
 		{"direct-valkey", "valkey", straight(valkeyClients)},
 		{"backup-postgres", "postgres", measureBaseBackup},
 		{"archive-postgres", "postgres", measureArchived},
+		{"replay-postgres", "postgres", measureReplay},
+		{"incremental-postgres", "postgres", measureIncremental},
 		{"upgrade-postgres", "postgres", measureUpgradeMajor},
 		{"backup-valkey", "valkey", measureDump},
 		{"create-postgres", "postgres", creations(postgres)},
@@ -111,7 +113,7 @@ func (b *bench) all(ctx context.Context) bool {
 		}
 		fmt.Printf("== %s (load average %s)\n", m.name, load())
 		bound := measureWithin
-		if m.name == "fleet" || m.name == "upgrade-postgres" {
+		if m.name == "fleet" || m.name == "upgrade-postgres" || m.name == "replay-postgres" {
 			bound = fleetWithin
 		}
 		within, cancel := context.WithTimeout(ctx, bound)

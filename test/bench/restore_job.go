@@ -103,19 +103,11 @@ func (b *bench) kept(ctx context.Context, ns, file string) (map[string][]string,
 		if _, err := b.dbop(ctx, "backup", "big", "--repository", repository, "-n", ns); err != nil {
 			return nil, err
 		}
-		r, err := b.dbop(ctx, "backup", "list", "--repository", repository, "-o", "json", "-n", ns)
+		id, err := b.onlyBackup(ctx, ns, repository)
 		if err != nil {
 			return nil, err
 		}
-		var list struct {
-			Items []struct {
-				ID string `json:"id"`
-			} `json:"items"`
-		}
-		if err := json.Unmarshal([]byte(r.Stdout), &list); err != nil || len(list.Items) != 1 {
-			return nil, errors.Join(err, fmt.Errorf("repository %s holds %d backups", repository, len(list.Items)))
-		}
-		from[where] = []string{"--repository", repository, "--from", list.Items[0].ID}
+		from[where] = []string{"--repository", repository, "--from", id}
 	}
 	ctl, stop, err := b.etcdctl(ctx, ns)
 	if err != nil {
@@ -124,4 +116,21 @@ func (b *bench) kept(ctx context.Context, ns, file string) (map[string][]string,
 	defer stop()
 	_, err = succeed(ctx, ctl, "snapshot", "save", file)
 	return from, err
+}
+
+// onlyBackup is the identifier of the one backup that a repository holds.
+func (b *bench) onlyBackup(ctx context.Context, ns, repository string) (string, error) {
+	r, err := b.dbop(ctx, "backup", "list", "--repository", repository, "-o", "json", "-n", ns)
+	if err != nil {
+		return "", err
+	}
+	var list struct {
+		Items []struct {
+			ID string `json:"id"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal([]byte(r.Stdout), &list); err != nil || len(list.Items) != 1 {
+		return "", errors.Join(err, fmt.Errorf("repository %s holds %d backups", repository, len(list.Items)))
+	}
+	return list.Items[0].ID, nil
 }

@@ -28,7 +28,7 @@ func NewHelper(f *command.Factory) *cobra.Command {
 	cmd.AddCommand(newHelperServe(f), newHelperLoad(f), newHelperInstall(), newHelperExamine(f), newHelperCopy(),
 		newHelperMeasure(), newHelperBackup(f), newHelperProve(f), newHelperUnpack(f), newHelperPrograms(f),
 		newHelperConvert(f), newHelperRevert(f),
-		newHelperArchive(f), newHelperLog(f))
+		newHelperArchive(f))
 	return cmd
 }
 

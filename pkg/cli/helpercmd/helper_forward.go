@@ -3,6 +3,8 @@ package helpercmd
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -23,11 +25,6 @@ func (l *logFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&l.namespace, "log-namespace", "", "Namespace of the cluster that wrote the log.")
 	cmd.Flags().StringVar(&l.cluster, "log-cluster", "", "Cluster that wrote the log.")
 	cmd.Flags().StringVar(&l.incarnation, "log-incarnation", "", "Token of that cluster's incarnation.")
-}
-
-func (l *logFlags) args() []string {
-	return []string{"--log-repository", l.repository, "--log-namespace", l.namespace, "--log-cluster", l.cluster,
-		"--log-incarnation", l.incarnation}
 }
 
 // forwardFlags say how far a backup is brought.
@@ -51,27 +48,44 @@ func (o *forwardFlags) addTo(cmd *cobra.Command) {
 		"Directory with the programs of the data's version, by which it is converted.")
 }
 
-func (o *forwardFlags) run(ctx context.Context, e engine.Engine, directory string) (err error) {
+func (o *forwardFlags) run(ctx context.Context, e engine.Engine, directory string, output io.Writer) (err error) {
 	a, ok := e.(engine.LogArchiver)
 	if !ok {
 		return exit.Misuse("a log of %s is not archived", e.Name())
 	}
-	to := engine.ForwardTo{Target: o.target, Programs: o.programs}
-	if err := o.open(func(log *archive.Log) (err error) {
-		to.Log, err = bucket.LogFiles(ctx, log)
-		return err
-	}); err != nil {
-		return err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
+	to := engine.ForwardTo{Target: o.target, Programs: o.programs, Output: output}
 	if to.Scratch, err = os.MkdirTemp("", "forward"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(to.Scratch)) }()
-	to.Command = append([]string{self, "helper", "log", "--engine", e.Name(), "--name", engine.LogNameToken,
-		"--to", engine.LogPathToken}, o.args()...)
-	return a.Forward(ctx, directory, to)
+	return o.open(func(log *archive.Log) error {
+		all, err := log.Segments(ctx)
+		if err != nil {
+			return err
+		}
+		files := log.Reader(all)
+		to.Log = bucket.LogFiles(all)
+		to.Read = func(ctx context.Context, name string) ([]byte, error) {
+			body, err := files.Read(ctx, a.LogTimeline(name), name)
+			if errors.Is(err, archive.ErrNotFound) {
+				err = fmt.Errorf("%w: %w", engine.ErrNoLogFile, err)
+			}
+			return body, err
+		}
+		return a.Forward(ctx, directory, to)
+	})
+}
+
+// open lets read use the log.
+func (l *logFlags) open(read func(*archive.Log) error) (err error) {
+	d, secrets, err := bucket.ReadDirectory(l.repository)
+	if err != nil {
+		return err
+	}
+	repo, err := bucket.Open(d, secrets, "", "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, repo.Close()) }()
+	return read(repo.Log(l.namespace, l.cluster, l.incarnation))
 }

@@ -32,7 +32,7 @@ func newHelperUnpack(f *command.Factory) *cobra.Command {
 			}
 			err = u.Unpack(cmd.Context(), file, to)
 			if err == nil && forward.target.Set() {
-				err = forward.run(cmd.Context(), e, to)
+				err = forward.run(cmd.Context(), e, to, cmd.OutOrStdout())
 			}
 			if err == nil && forward.programs != "" {
 				err = convert(cmd, e, to, forward.programs)

@@ -2,11 +2,9 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -58,24 +56,14 @@ func (*Engine) Forward(ctx context.Context, directory string, to engine.ForwardT
 			return err
 		}
 	}
-	command, err := restoreCommand(to.Command)
+	files, err := startSupply(ctx, directory, to)
 	if err != nil {
 		return err
 	}
-	return Forward{Directory: directory, Bin: own.Path(), Libraries: libraries, Sockets: to.Scratch,
-		RestoreCommand: command, Target: to.Target}.Run(ctx)
-}
-
-// restoreCommand is a command as the server runs it. Only that a file is missing ends in 1: after that the server goes
-// on without it, and after any other failure it must not.
-func restoreCommand(argv []string) (string, error) {
-	words := make([]string, len(argv))
-	for i, arg := range argv {
-		if strings.ContainsAny(arg, "'%\n") {
-			return "", errors.New("write a restore_command: an argument has a character that it can't hold")
-		}
-		words[i] = "'" + strings.NewReplacer(engine.LogNameToken, "%f", engine.LogPathToken, "%p").Replace(arg) + "'"
+	err = Forward{Directory: directory, Bin: own.Path(), Libraries: libraries, Sockets: to.Scratch,
+		RestoreCommand: files.command(), Target: to.Target, Log: to.Output}.Run(ctx)
+	if failed := files.stop(); failed != nil && err != nil {
+		return fmt.Errorf("%w: %w", err, failed)
 	}
-	return fmt.Sprintf("%s; c=$?; test $c -eq 0 || { test $c -eq %d && exit 1; exit 255; }", strings.Join(words, " "),
-		engine.LogFileMissing), nil
+	return err
 }

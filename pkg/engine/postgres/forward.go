@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,8 @@ type Forward struct {
 	// Target is one that CheckTarget returned; the latest and none take all of the log. One that is not in the log is an
 	// error.
 	Target v1alpha1.RecoveryTarget
+	// Log, if set, gets a line once the log was replayed: how long that took.
+	Log io.Writer
 	// Prepare, if set, changes a command before it runs.
 	Prepare func(*exec.Cmd)
 }
@@ -75,7 +78,7 @@ func (f Forward) run(ctx context.Context) error {
 		return err
 	}
 	server := private.Server{Programs: f.Bin, Libraries: f.Libraries, Data: f.pgdata(), Sockets: f.Sockets,
-		Settings: settings, Prepare: f.Prepare}
+		Settings: settings, Log: f.Log, Prepare: f.Prepare}
 	if err := server.Run(ctx, nil); err != nil {
 		return err
 	}

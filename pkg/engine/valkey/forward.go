@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,7 +49,7 @@ func (*Engine) Forward(ctx context.Context, directory string, to engine.ForwardT
 		return fmt.Errorf("bring a backup to a moment: %w", err)
 	}
 	w := newReplay(out, begin.Stream.Database, until)
-	err = w.all(p.stretches, func(name string) ([]byte, error) { return get(ctx, to, name) })
+	err = w.all(p.stretches, func(name string) ([]byte, error) { return to.Read(ctx, name) })
 	if err == nil && until.IsZero() && p.gap != "" {
 		err = errors.New(p.gap + " is missing in the archive")
 	}
@@ -72,24 +70,6 @@ func readBegin(path string) (f rdb.Facts, err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	return rdb.Begin(file)
-}
-
-// get reads a file of the archive.
-func get(ctx context.Context, to engine.ForwardTo, name string) ([]byte, error) {
-	path := filepath.Join(to.Scratch, "file")
-	argv := slices.Clone(to.Command)
-	for i, arg := range argv {
-		argv[i] = strings.NewReplacer(engine.LogNameToken, name, engine.LogPathToken, path).Replace(arg)
-	}
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...) //nolint:gosec // the caller's own program
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("get %s of the archive: %w: %s", name, err, bytes.TrimSpace(out))
-	}
-	body, err := os.ReadFile(path) //nolint:gosec // the path is ours
-	if err != nil {
-		return nil, fmt.Errorf("get %s of the archive: %w", name, err)
-	}
-	return body, nil
 }
 
 // replay writes the commands of a stream up to a moment. What is not whole at its end is left out.

@@ -98,7 +98,7 @@ func (l *Log) takeSegment(ctx context.Context, from store.Store, s Segment) erro
 	if err != nil {
 		return err
 	}
-	_, err = l.decode(s, object)
+	_, err = l.decode(s, &scratch{object: object})
 	if err != nil && (!s.encrypted || !errors.Is(err, volume.ErrKey)) {
 		return err
 	}

@@ -77,18 +77,35 @@ func (l *Log) append(ctx context.Context, s Segment, body []byte) error {
 }
 
 // Read returns a segment's content, once its signature and its hash are verified.
-func (l *Log) Read(ctx context.Context, s Segment) ([]byte, error) {
-	object, err := store.ReadAll(ctx, l.archive.store, s.key, store.MaxPut)
+func (l *Log) Read(ctx context.Context, s Segment) ([]byte, error) { return l.read(ctx, s, &scratch{}) }
+
+// read is Read into memory that is used again.
+func (l *Log) read(ctx context.Context, s Segment, at *scratch) ([]byte, error) {
+	err := l.fetch(ctx, s, at)
 	if errors.Is(err, store.ErrNotFound) {
 		err = fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
+	var body []byte
 	if err == nil {
-		object, err = l.decode(s, object)
+		body, err = l.decode(s, at)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read segment %s of timeline %s: %w", s.Name, s.Timeline, err)
 	}
-	return object, nil
+	return body, nil
+}
+
+// fetch gets the object of a segment.
+func (l *Log) fetch(ctx context.Context, s Segment, at *scratch) error {
+	in, err := l.archive.store.Get(ctx, s.key, 0, store.MaxPut)
+	if err != nil {
+		return err
+	}
+	at.object, err = sized(in, s.Bytes, at.object)
+	if err != nil {
+		err = fmt.Errorf("read %s from %s: %w", s.key, l.archive.store.URL(), err)
+	}
+	return errors.Join(err, in.Close())
 }
 
 // Range is a row of segments without a gap.

@@ -91,6 +91,9 @@ func (r *streamReader) finish() error {
 	_ = r.content.Close()
 	r.content = nil
 	r.next++
+	if err == nil {
+		r.stored = nil // its buffers are large, and who reads may stay for long
+	}
 	return err
 }
 

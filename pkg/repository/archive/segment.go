@@ -146,8 +146,16 @@ func (l *Log) encode(s Segment, body []byte, sum string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// decode is the way back. It returns nothing that a trusted key did not sign for this very place in the log.
-func (l *Log) decode(s Segment, object []byte) ([]byte, error) {
+// scratch is memory for reading a segment, which is used again for the next one.
+type scratch struct {
+	object, plain, body []byte
+	decoder             *zstd.Decoder
+}
+
+// decode is the way back from the object that at holds. It returns nothing that a trusted key did not sign for this very
+// place in the log. What it returns is part of at.
+func (l *Log) decode(s Segment, at *scratch) ([]byte, error) {
+	object := at.object
 	if s.encrypted {
 		if len(l.archive.keys.Identities) == 0 {
 			return nil, fmt.Errorf("%w: it is encrypted, and there is no secret key here", volume.ErrKey)
@@ -157,7 +165,8 @@ func (l *Log) decode(s Segment, object []byte) ([]byte, error) {
 			return nil, fmt.Errorf("%w: it was encrypted to other recipients", volume.ErrKey)
 		}
 		if err == nil {
-			object, err = io.ReadAll(io.LimitReader(r, store.MaxPut))
+			at.plain, err = sized(r, int64(len(object)), at.plain)
+			object = at.plain
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -178,22 +187,27 @@ func (l *Log) decode(s Segment, object []byte) ([]byte, error) {
 		said.Incarnation != l.incarnation || strings.TrimSuffix(key, ".age") != strings.TrimSuffix(s.key, ".age") {
 		return nil, fmt.Errorf("%w: it is another segment, put in the place of this one", ErrDamaged)
 	}
-	return l.unpack(said, object[8+size:])
+	return at.unpack(said, object[8+size:])
 }
 
-func (l *Log) unpack(said statement, frames []byte) ([]byte, error) {
+func (at *scratch) unpack(said statement, frames []byte) ([]byte, error) {
 	if said.Bytes < 0 || said.Bytes > MaxSegment {
 		return nil, fmt.Errorf("%w: it claims %d bytes", ErrDamaged, said.Bytes)
 	}
-	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxSegment))
-	if err != nil {
-		return nil, fmt.Errorf("make a decompressor: %w", err)
+	if at.decoder == nil {
+		// What it would compare at the end is compared below, by SHA-256.
+		decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxSegment),
+			zstd.IgnoreChecksum(true))
+		if err != nil {
+			return nil, fmt.Errorf("make a decompressor: %w", err)
+		}
+		at.decoder = decoder
 	}
-	defer decoder.Close()
-	body, err := decoder.DecodeAll(frames, nil)
+	body, err := at.decoder.DecodeAll(frames, at.body[:0])
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
+	at.body = body
 	if sum := sha256.Sum256(body); len(body) != said.Bytes || hex.EncodeToString(sum[:]) != said.SHA256 {
 		return nil, fmt.Errorf("%w: its content is not what was signed", ErrDamaged)
 	}
@@ -202,3 +216,12 @@ func (l *Log) unpack(said statement, frames []byte) ([]byte, error) {
 
 // shortHash is enough to tell segments apart in names.
 func shortHash(sum string) string { return sum[:min(len(sum), 32)] }
+
+// sized reads what has about so many bytes, and store.MaxPut at most, into memory that is free. It does not grow that
+// step by step, because several segments are in memory at once.
+func sized(r io.Reader, size int64, free []byte) ([]byte, error) {
+	out := bytes.NewBuffer(free[:0])
+	out.Grow(int(min(size, store.MaxPut)) + bytes.MinRead)
+	_, err := out.ReadFrom(io.LimitReader(r, store.MaxPut))
+	return out.Bytes(), err
+}

@@ -26,6 +26,8 @@ type Server struct {
 	Open bool
 	// Settings come on top of those that this package makes.
 	Settings [][2]string
+	// Log, if set, gets a line once the server has recovered the data by its log: how long that took.
+	Log io.Writer
 	// Prepare, if set, changes a command before it runs.
 	Prepare func(*exec.Cmd)
 }
@@ -75,7 +77,7 @@ func (s Server) Run(ctx context.Context, work func(context.Context) error) error
 		return fmt.Errorf("start the server: %w", err)
 	}
 	done := make(chan error, 1)
-	ready, words := follow(out, func() {
+	ready, words := s.follow(out, func() {
 		go func() {
 			var err error
 			if work != nil {
@@ -99,12 +101,15 @@ func (s Server) Run(ctx context.Context, work func(context.Context) error) error
 }
 
 // follow reads what the server says to its end, and calls then once it takes clients: then it is recovered.
-func follow(out io.Reader, then func()) (ready bool, words []string) {
+func (s Server) follow(out io.Reader, then func()) (ready bool, words []string) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		words = append(words, lines.Text())
 		words = words[max(0, len(words)-said):]
+		if s.Log != nil && strings.Contains(lines.Text(), "redo done at") {
+			_, _ = fmt.Fprintln(s.Log, lines.Text())
+		}
 		if !ready && strings.Contains(lines.Text(), "database system is ready to accept connections") {
 			ready = true
 			then()

@@ -1,0 +1,88 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+)
+
+// TestSupply runs restore_command as a server does.
+func TestSupply(t *testing.T) {
+	t.Parallel()
+	away := errors.New("the store is away")
+	directory := t.TempDir()
+	data := filepath.Join(directory, "pgdata")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var read []string
+	s, err := startSupply(t.Context(), directory, engine.ForwardTo{Scratch: t.TempDir(),
+		Log: []engine.LogFile{{Timeline: "1", Name: "there"}, {Timeline: "1", Name: "later"}, {Timeline: "2", Name: "away"}},
+		Read: func(_ context.Context, name string) ([]byte, error) {
+			read = append(read, name)
+			switch name {
+			case "there", "later":
+				return []byte(name), nil
+			case "away":
+				return nil, away
+			}
+			return nil, engine.ErrNoLogFile
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(name, path string) int {
+		t.Helper()
+		command := strings.NewReplacer("%f", name, "%p", path).Replace(s.command())
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", command) //nolint:gosec // it is what is tested
+		if err := cmd.Run(); cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		return cmd.ProcessState.ExitCode()
+	}
+	for range 2 {
+		for _, name := range []string{"there", "later"} {
+			if code := ask(name, "file"); code != 0 {
+				t.Errorf("a file that is there: exit code %d", code)
+			}
+			content, err := os.ReadFile(filepath.Join(data, "file"))
+			if err != nil || string(content) != name {
+				t.Errorf("got %q, %v", content, err)
+			}
+		}
+		if code := ask("missing", "file"); code != missing {
+			t.Errorf("a file that the archive has not: exit code %d", code)
+		}
+	}
+	if code := ask("there", "../file"); code != broken {
+		t.Errorf("a path outside of the data: exit code %d", code)
+	}
+	if code := ask("away", "file"); code != broken {
+		t.Errorf("a file that can't be read: exit code %d", code)
+	}
+	// A command that was ended before it read its answer leaves that to the next one.
+	if _, err := s.asked.WriteString("1 missing file\n"); err != nil {
+		t.Fatal(err)
+	}
+	if code := ask("there", "file"); code != broken {
+		t.Errorf("the answer to another command: exit code %d", code)
+	}
+	if err := s.stop(); !errors.Is(err, away) {
+		t.Errorf("it ended with %v", err)
+	}
+	// What follows in the log is read with the file before it, and not once more.
+	want := []string{"there", "later", "missing", "there", "later", "missing"}
+	if got := read[:min(len(read), len(want))]; !slices.Equal(got, want) {
+		t.Errorf("it read %v, want %v", got, want)
+	}
+	if _, err := os.Stat(s.ahead); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what was written ahead is left: %v", err)
+	}
+}
