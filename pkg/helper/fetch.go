@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"time"
 
@@ -43,17 +44,60 @@ func (o LoadOptions) Fetch(ctx context.Context, repo repository.Repository, id, 
 	if err != nil {
 		return fmt.Errorf("load backup %s into %s: %w", id, r.target.into, err)
 	}
-	if i := r.status.now().DataHash; i != nil && report != "" {
-		m, _ := repo.Get(ctx, id) // who reads the report can ask for it, too
-		content, err := json.Marshal(Loaded{DataHash: *i, Recorded: m.Facts.Proof})
-		if err == nil {
-			err = os.WriteFile(report, content, 0o600)
-		}
-		if err != nil {
-			return fmt.Errorf("report what was loaded into %s: %w", r.target.into, err)
-		}
+	if report == "" {
+		return nil
+	}
+	var out Loaded
+	if i := r.status.now().DataHash; i != nil {
+		out.DataHash = *i
+	}
+	if m, err := repo.Get(ctx, id); err == nil { // else who reads the report asks for it
+		out.Backup, out.Recorded = m.ID, m.Facts.Proof
+	}
+	content, err := json.Marshal(out)
+	if err == nil {
+		err = os.WriteFile(report, content, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("report what was loaded into %s: %w", r.target.into, err)
 	}
 	return nil
+}
+
+// servedWithin is how long the server beside a loader may take to start.
+const servedWithin = 2 * time.Minute
+
+// FetchServed is Fetch out of the repository that another container of the pod serves on this loopback address. That
+// one may start later.
+func (o LoadOptions) FetchServed(ctx context.Context, address, id, report string) error {
+	var d net.Dialer
+	repo := repository.NewRemote("http://"+address, func(ctx context.Context) (net.Conn, error) {
+		return d.DialContext(ctx, "tcp", address)
+	})
+	defer func() { _ = repo.Close() }()
+	if err := awaitServer(ctx, repo); err != nil {
+		return err
+	}
+	return o.Fetch(ctx, repo, id, report)
+}
+
+// awaitServer returns once a repository answers.
+func awaitServer(ctx context.Context, repo *repository.Remote) error {
+	ctx, stop := context.WithTimeout(ctx, servedWithin)
+	defer stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := repo.Ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // final reports whether a repeat would end in the same way.
@@ -100,6 +144,8 @@ func (c checked) abandon() { c.stop() }
 // Loaded is the report of Fetch: what was loaded, and what the backup says of itself.
 type Loaded struct {
 	engine.DataHash
+	// Backup is "" if it was not read what that says.
+	Backup   string       `json:"backup,omitempty"`
 	Recorded engine.Proof `json:"recorded,omitempty"`
 }
 

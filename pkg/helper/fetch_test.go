@@ -2,6 +2,7 @@ package helper
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -53,12 +54,47 @@ func TestFetch(t *testing.T) {
 		t.Errorf("loaded %d bytes, %v", len(got), err)
 	}
 	message, err := os.ReadFile(report)
-	want := Loaded{DataHash: hash, Recorded: "7 keys, f"}
+	want := Loaded{DataHash: hash, Backup: fetched, Recorded: "7 keys, f"}
 	if err != nil || !reflect.DeepEqual(ReadLoaded(string(message)), want) {
 		t.Errorf("reported %s, %v", message, err)
 	}
 	if ReadLoaded("").Proof != "" || ReadLoaded("no JSON").Proof != "" {
 		t.Error("a message that says nothing proves something")
+	}
+}
+
+// TestFetchServed reads a backup out of a server that starts later, and describes nothing that it can't.
+func TestFetchServed(t *testing.T) {
+	data := bytes.Repeat([]byte("snapshot"), 1<<18)
+	repo, _ := holding(t, data)
+	l, err := listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	o, report := options(t, "copy"), filepath.Join(t.TempDir(), "report")
+	loaded := make(chan error, 1)
+	go func() { loaded <- o.FetchServed(t.Context(), l.Addr().String(), fetched, report) }()
+	go func() {
+		ended <- Serve(ctx, l, repo.URL()[len("dir:"):], func(string, string) (engine.SnapshotFacts, error) {
+			return engine.SnapshotFacts{}, errors.New("nothing is written")
+		})
+	}()
+	if err := <-loaded; err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(o.Into, "db")); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("loaded %d bytes, %v", len(got), err)
+	}
+	message, err := os.ReadFile(report)
+	want := Loaded{Backup: fetched, Recorded: "7 keys, f"}
+	if err != nil || !reflect.DeepEqual(ReadLoaded(string(message)), want) {
+		t.Errorf("reported %s, %v", message, err)
 	}
 }
 

@@ -61,7 +61,7 @@ func newHelperServe(f *command.Factory) *cobra.Command {
 
 func newHelperLoad(f *command.Factory) *cobra.Command {
 	o := helper.LoadOptions{Output: f.Verbatim}
-	var unlock, dataHash, from, directory, id, report string
+	var unlock, dataHash, from, directory, server, id, report string
 	cmd := &cobra.Command{
 		Use:   "load --listen ADDRESS --into DIR --staging DIR --operation ID -- COMMAND...",
 		Short: "Receive a backup and make a data directory of it",
@@ -70,9 +70,9 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
   kubectl dbop helper load --listen 127.0.0.1:8601 --into /new --staging /tmp --operation op1 -- restore {file} {out}`,
 		Args: command.Arguments(1, 256, "the COMMAND"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !one(o.Listen, from, directory) || o.Into == "" || o.Staging == "" || o.Operation == "" {
-				return exit.Misuse("--listen, --from-repository or --from-directory, and --into, --staging and --operation are " +
-					"required")
+			if !one(o.Listen, from, directory, server) || o.Into == "" || o.Staging == "" || o.Operation == "" {
+				return exit.Misuse("--listen, --from-repository, --from-directory or --from-server, and --into, --staging and " +
+					"--operation are required")
 			}
 			o.Command = args
 			if unlock != "" {
@@ -108,6 +108,9 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
 				}
 				return o.Fetch(cmd.Context(), repo, id, report)
 			}
+			if server != "" {
+				return o.FetchServed(cmd.Context(), server, id, report)
+			}
 			return o.Run(cmd.Context())
 		},
 	}
@@ -115,9 +118,10 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
 	cmd.Flags().StringVar(&from, "from-repository", "",
 		"Directory where a repository's description and keys are mounted.")
 	cmd.Flags().StringVar(&directory, "from-directory", "", "Directory that is a repository.")
-	cmd.Flags().StringVar(&id, "backup", "", "With --from-repository or --from-directory, the backup to load.")
-	cmd.Flags().StringVar(&report, "report", "",
-		"With --from-repository or --from-directory, the file that takes the report.")
+	cmd.Flags().StringVar(&server, "from-server", "",
+		"Loopback address with port where another container of the pod serves a repository.")
+	cmd.Flags().StringVar(&id, "backup", "", "Without --listen, the backup to load.")
+	cmd.Flags().StringVar(&report, "report", "", "Without --listen, the file that takes the report.")
 	cmd.Flags().BoolVar(&o.Once, "once", false, "The command reads the file once, from its beginning to its end.")
 	cmd.Flags().StringVar(&o.Into, "into", "", "Data directory to make.")
 	cmd.Flags().StringVar(&o.Staging, "staging", "", "Directory for what is unfinished, on the same volume.")

@@ -60,6 +60,8 @@ type Spec struct {
 	SourceClaim, SourcePath string
 	// Files are volumes that appear read-only to Command alone, such as secrets.
 	Files []Files
+	// Beside runs beside Command until the pod is deleted. The helper ends when Command does.
+	Beside *Beside
 	// Env of Command. It holds no secret.
 	Env map[string]string
 	// Then is the container that runs, on the same data, once Command has
@@ -81,6 +83,14 @@ type Spec struct {
 type Former struct {
 	Image, Path string
 	Command     []string
+}
+
+// Beside serves files to a helper that may not read them itself: it runs as the tool's own user.
+type Beside struct {
+	Image string
+	Args  []string
+	// Files appear read-only, whatever they say: the kubelet gives their volume to no other group then.
+	Files Files
 }
 
 // Files is a volume, or SubPath of it, and where it appears.
@@ -144,6 +154,9 @@ func Build(in Spec) *corev1.Pod {
 	}
 	if in.Then == nil {
 		pod.Spec.Containers = []corev1.Container{first}
+		if in.Beside != nil {
+			addBeside(&pod.Spec, *in.Beside)
+		}
 		return pod
 	}
 	pod.Spec.Volumes = append(pod.Spec.Volumes, in.ThenVolumes...)
@@ -153,6 +166,19 @@ func Build(in Spec) *corev1.Pod {
 	}
 	pod.Spec.Containers = []corev1.Container{engineContainer(*in.Then, mounts)}
 	return pod
+}
+
+func addBeside(pod *corev1.PodSpec, in Beside) {
+	volume := *in.Files.Volume.DeepCopy()
+	if volume.PersistentVolumeClaim != nil {
+		volume.PersistentVolumeClaim.ReadOnly = true
+	}
+	pod.Volumes = append(pod.Volumes, volume)
+	c := workload.HelperContainer(kube.ContainerBeside, in.Image, []corev1.VolumeMount{{Name: volume.Name,
+		MountPath: in.Files.Path, SubPath: in.Files.SubPath, ReadOnly: true}})
+	own := workload.PodSecurity(0)
+	c.Args, c.SecurityContext.RunAsUser, c.SecurityContext.RunAsGroup = in.Args, own.RunAsUser, own.RunAsGroup
+	pod.Containers = append(pod.Containers, c)
 }
 
 // addFormer adds the container, and shows first what it leaves.

@@ -48,9 +48,12 @@ func HelperFacts(p *corev1.Pod, now time.Time) Helper {
 		f.Running = s.State.Running != nil && p.DeletionTimestamp == nil
 		if t := s.State.Terminated; t != nil {
 			f.Message = t.Message
-			// The kubelet says a second later that the pod has succeeded.
-			f.Done = f.Done || !f.Failed && t.ExitCode == 0 && p.Spec.RestartPolicy == corev1.RestartPolicyNever &&
-				len(p.Spec.Containers) == 1
+			if once := p.Spec.RestartPolicy == corev1.RestartPolicyNever; once && !f.Failed {
+				served := len(p.Spec.Containers) == 2 && p.Spec.Containers[1].Name == kube.ContainerBeside
+				// The kubelet says a second later that the pod has succeeded.
+				f.Done = f.Done || t.ExitCode == 0 && (served || len(p.Spec.Containers) == 1)
+				f.Failed = t.ExitCode != 0 && served && !f.Terminating
+			}
 		}
 	}
 	if f.Failed && f.Message == "" {

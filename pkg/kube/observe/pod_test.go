@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/kubetest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 )
@@ -34,6 +35,9 @@ func TestHelperFacts(t *testing.T) {
 	once := func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever }
 	code := func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State.Terminated.ExitCode = 1 }
 	two := func(p *corev1.Pod) { p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "other"}) }
+	served := func(p *corev1.Pod) {
+		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: kube.ContainerBeside})
+	}
 	base := Helper{Name: "db-1-0", UID: "pod-uid", Purpose: "load", Created: testPod().CreationTimestamp.Time,
 		Node: "node-1"}
 	running, stopping, done, failed, expired := base, base, base, base, base
@@ -54,6 +58,9 @@ func TestHelperFacts(t *testing.T) {
 		{"done, and starts again", testPod(purpose, ended(corev1.PodRunning, "")), base},
 		{"done, one of two", testPod(purpose, once, two, ended(corev1.PodRunning, "")), base},
 		{"failed, and its pod not yet", testPod(purpose, once, ended(corev1.PodRunning, ""), code), base},
+		{"done, and what serves it goes on", testPod(purpose, once, served, ended(corev1.PodRunning, "")), done},
+		{"failed, and what serves it goes on", testPod(purpose, once, served, ended(corev1.PodRunning, "no space"), code),
+			failed},
 		{"failed", testPod(purpose, ended(corev1.PodFailed, "no space")), failed},
 		{"abandoned", testPod(purpose, ended(corev1.PodFailed, ""),
 			func(p *corev1.Pod) { p.Status.Message = expired.Message }), expired},

@@ -17,8 +17,12 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
-// mountedClaim is where a loader that mounts the claim of a repository has it.
-const mountedClaim = "/repository"
+// mountedClaim is where a loader that mounts the claim of a repository has it; servedAddress is where another container
+// of its pod serves that.
+const (
+	mountedClaim  = "/repository"
+	servedAddress = "127.0.0.1:8602"
+)
 
 // loading is the loader that mounts the claim of a repository; nil if there is none. While one is at work nothing else
 // opens the claim, which may be for one pod or one node: then it returns ErrNotReady. One that finds no node is
@@ -54,18 +58,25 @@ func (l *Executor) loading(ctx context.Context, t *task, name, url, id string) (
 }
 
 // mount has the loader read the claim of the repository by itself, if one pod can mount that claim and the member's.
-// Else it says why not. The files belong to the user of this tool's own pods; another may not read them.
-func (l *Executor) mount(ctx context.Context, member string, user int64, from *loadSource) (string, error) {
-	if user != 0 {
-		return fmt.Sprintf("user %d, who owns the data, may not read the repository", user), nil
-	}
+// Else it says why not. The files belong to the user of this tool's own pods: a loader of another user has a container
+// of that one beside it, which serves them on their loopback.
+func (l *Executor) mount(ctx context.Context, c *v1alpha1.DatabaseCluster, member string, user int64,
+	from *loadSource) (string, error) {
 	apart, err := preflight.Apart(ctx, l.Client, l.Namespace, from.claim.Claim, v1alpha1.VolumeName(member),
 		helperpod.PurposeRepository)
 	if err != nil || apart != "" {
 		return apart, err
 	}
-	from.itself, from.args = true, from.mounted
-	from.files = append(from.files, helperpod.Files{Volume: workload.ClaimVolume("repository", from.claim.Claim),
-		Path: mountedClaim, SubPath: from.claim.Path})
+	from.itself = true
+	files := helperpod.Files{Volume: workload.ClaimVolume("repository", from.claim.Claim), Path: mountedClaim,
+		SubPath: from.claim.Path}
+	if user == 0 {
+		from.args = append(from.mounted, "--from-directory", mountedClaim)
+		from.files = append(from.files, files)
+		return "", nil
+	}
+	from.args = append(from.mounted, "--from-server", servedAddress)
+	from.beside = &helperpod.Beside{Image: l.helperImage(c), Files: files,
+		Args: []string{"helper", "serve", "--root", mountedClaim, "--listen", servedAddress}}
 	return "", nil
 }

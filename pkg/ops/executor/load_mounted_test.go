@@ -73,13 +73,89 @@ func TestLoaderMountsTheClaim(t *testing.T) {
 	if opened != 1 {
 		t.Error("another pod opened the claim meanwhile")
 	}
-	b.Becomes(p.Name, opstest.Ended(p, 0, `{"proof":"15 keys, hash","mark":"mark","recorded":"15 keys, hash"}`))
+	b.Becomes(p.Name, opstest.Ended(p, 0, `{"proof":"15 keys, hash","mark":"mark","backup":"`+backupID+
+		`","recorded":"15 keys, hash"}`))
 	if _, err := perform(b, loadStep()); err != nil {
 		t.Fatal(err)
 	}
 	if f := b.Cluster().Status.Bootstrap; !f.Loaded || f.ExpectedProof != "15 keys, hash" || f.ExpectedMark != "mark" ||
 		b.Helper(p.Name) != nil || opened != 1 {
 		t.Errorf("%+v, and %d pods opened the claim", f, opened)
+	}
+}
+
+// owned is an engine whose data belongs to a user of its own.
+type owned struct{ engine.Engine }
+
+func (o owned) Pod(in engine.PodInput) (engine.Pod, error) {
+	p, err := o.Engine.Pod(in)
+	p.User = 999
+	return p, err
+}
+
+// TestLoaderIsServedTheClaim: a container of this tool's own user reads the files, which another user may not. The
+// loader's end counts, for the other one has none.
+func TestLoaderIsServedTheClaim(t *testing.T) {
+	for _, c := range []struct {
+		code   int32
+		leaves string
+	}{{0, `{"backup":"` + backupID + `","recorded":"15 keys, hash"}`}, {1, "the backup is damaged"}} {
+		t.Run(c.leaves, func(t *testing.T) {
+			opened := 0
+			b := restoringClaim(t, &opened)
+			load := func() error {
+				l := liveOf(b)
+				l.Engine = owned{l.Engine}
+				_, err := l.Perform(t.Context(), observation(b, l), loadStep(), func(int64, int64) {})
+				return err
+			}
+			if err := load(); !errors.Is(err, engine.ErrNotReady) || !strings.Contains(err.Error(), "is starting") {
+				t.Fatal(err)
+			}
+			p := b.Helper("db-1-load")
+			served(t, p)
+			b.Becomes(p.Name, opstest.Started(p, opstest.RunsFor()))
+			if err := load(); !errors.Is(err, engine.ErrNotReady) || !strings.Contains(err.Error(), "is loading") {
+				t.Error(err)
+			}
+			now := opstest.Ended(p, c.code, c.leaves)
+			now.Phase = corev1.PodRunning
+			b.Becomes(p.Name, now)
+			err := load()
+			if f := b.Cluster().Status.Bootstrap; c.code == 0 {
+				if err != nil || !f.Loaded || f.ExpectedProof != "15 keys, hash" || b.Helper(p.Name) != nil {
+					t.Errorf("%v, %+v", err, f)
+				}
+			} else if e, ok := errors.AsType[*ops.Error](err); !ok || !strings.Contains(e.Message, c.leaves) || f.Loaded {
+				t.Errorf("%v, %+v", err, f)
+			}
+			if opened != 1 {
+				t.Errorf("%d pods opened the claim", opened)
+			}
+		})
+	}
+}
+
+// served checks that a loader reads from a container of another user, which alone sees the claim, and only reads it.
+func served(t *testing.T, p *corev1.Pod) {
+	t.Helper()
+	if len(p.Spec.Containers) != 2 {
+		t.Fatalf("the loader is %+v", p.Spec)
+	}
+	loader, other := p.Spec.Containers[0], p.Spec.Containers[1]
+	mounts := func(m corev1.VolumeMount) bool { return m.Name == "repository" }
+	if !slices.Contains(loader.Command, "--from-server") || slices.ContainsFunc(loader.VolumeMounts, mounts) ||
+		*p.Spec.SecurityContext.RunAsUser != 999 {
+		t.Errorf("it loads by %+v", loader)
+	}
+	if i := slices.IndexFunc(other.VolumeMounts, mounts); i < 0 || !other.VolumeMounts[i].ReadOnly ||
+		other.VolumeMounts[i].SubPath != "etcd" || *other.SecurityContext.RunAsUser == 999 {
+		t.Errorf("it is served by %+v", other)
+	}
+	for _, v := range p.Spec.Volumes {
+		if v.Name == "repository" && !v.PersistentVolumeClaim.ReadOnly {
+			t.Error("the claim can be written")
+		}
 	}
 }
 

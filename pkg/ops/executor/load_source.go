@@ -33,6 +33,7 @@ type loadSource struct {
 	claim   *repository.Location
 	mounted []string
 	files   []helperpod.Files
+	beside  *helperpod.Beside
 	// forward has the data brought to a target in the log, or to a later version.
 	forward []string
 	// former brings the programs of the version that the data has.
@@ -49,8 +50,8 @@ func (l *Executor) sourceOf(ctx context.Context, url string, m repository.Manife
 	if at.Kind != repository.KindNamed {
 		out := loadSource{args: slices.Concat(args, []string{"--listen", loadAddress})}
 		if at.Kind == repository.KindClaim {
-			out.claim, out.mounted = &at, slices.Concat(args, []string{"--from-directory", mountedClaim,
-				"--backup", m.ID, "--report", corev1.TerminationMessagePathDefault})
+			out.claim, out.mounted = &at, slices.Concat(args, []string{"--backup", m.ID, "--report",
+				corev1.TerminationMessagePathDefault})
 		}
 		return out, nil
 	}

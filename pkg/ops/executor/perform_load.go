@@ -41,7 +41,7 @@ func (l *Executor) load(ctx context.Context, t task) error {
 		return err
 	}
 	if mounted != nil {
-		if r := helper.ReadLoaded(mounted.Message); r.Recorded != "" {
+		if r := helper.ReadLoaded(mounted.Message); r.Backup == from.Backup {
 			return l.loaded(ctx, name, r.Recorded, r.DataHash) // it has seen all of the claim that is to be known
 		}
 	}
@@ -216,7 +216,7 @@ func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster
 		return err
 	}
 	if from.claim != nil {
-		if apart, err = l.mount(ctx, member, pod.User, &from); err != nil {
+		if apart, err = l.mount(ctx, c, member, pod.User, &from); err != nil {
 			return err
 		}
 	}
@@ -227,7 +227,7 @@ func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster
 	err = helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c,
 		Purpose: helperpod.PurposeLoad,
 		Image:   image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath,
-		User: pod.User, Files: from.files, Former: from.former,
+		User: pod.User, Files: from.files, Beside: from.beside, Former: from.former,
 		Command: append([]string{helperpod.InstalledBinary},
 			l.loadArgs(c, member, pod, from, c.Spec.RestoreFrom.KeepRevision, dataHash...)...)})
 	if err == nil && apart != "" {

@@ -47,12 +47,18 @@ func TestBackup(t *testing.T) {
 	}
 	s.sql("INSERT INTO kept VALUES (0, 'later')")
 
-	s.must("restore", "copy", "--from", id, "--repository", "pvc:backups", "--members", "2", "--storage", "1Gi")
+	mounted := func(r harness.Result) {
+		t.Helper()
+		if !strings.Contains(r.Stderr, "which mounts claim backups") {
+			t.Errorf("the backup was sent to the pod that loads it:\n%s", r)
+		}
+	}
+	mounted(s.must("restore", "copy", "--from", id, "--repository", "pvc:backups", "--members", "2", "--storage", "1Gi"))
 	if got := s.sqlOf("copy", contents); got != want {
 		t.Errorf("the copy holds %s, want %s", got, want)
 	}
 	s.must("delete", "copy", "--skip-backup", "--purge", "--yes")
-	s.must("restore", "db", "--in-place", "--from", id, "--repository", "pvc:backups", "--yes")
+	mounted(s.must("restore", "db", "--in-place", "--from", id, "--repository", "pvc:backups", "--yes"))
 	if got := s.sql(contents); got != want {
 		t.Errorf("the database holds %s, want %s", got, want)
 	}
