@@ -152,8 +152,8 @@ type scratch struct {
 	decoder             *zstd.Decoder
 }
 
-// decode is the way back from the object that at holds. It returns nothing that a trusted key did not sign for this very
-// place in the log. What it returns is part of at.
+// decode is the way back from the object that at holds. It returns nothing that a trusted key did not sign for this
+// very place in the log. What it returns is part of at.
 func (l *Log) decode(s Segment, at *scratch) ([]byte, error) {
 	object := at.object
 	if s.encrypted {
