@@ -22,34 +22,25 @@ const (
 )
 
 // Fetch reads a backup out of a repository by itself and makes the data directory of it, as Receive does with one
-// that is sent. It returns at once if the directory was made before; then nothing describes it. report is the file
+// that is sent. If the directory was made before, it reads nothing; then nothing describes the data. report is the file
 // for the result, the pod's termination log; "" for none.
 func (o LoadOptions) Fetch(ctx context.Context, repo repository.Repository, id, report string) error {
-	loaded, err := o.begin()
-	if loaded || err != nil {
+	made, err := o.begin()
+	if err != nil {
 		return err
 	}
-	r := newReceiver(o)
-	for try := 1; ; try++ {
-		err = r.fetch(ctx, repo, id)
-		if err == nil || final(err) || try == fetchTries || ctx.Err() != nil {
-			break
+	var out Loaded
+	if !made {
+		r := newReceiver(o)
+		if err := r.tries(ctx, repo, id); err != nil {
+			return fmt.Errorf("load backup %s into %s: %w", id, r.target.into, err)
 		}
-		_, _ = fmt.Fprintln(r.output, "try", try, "failed:", err)
-		select {
-		case <-time.After(fetchPause):
-		case <-ctx.Done():
+		if i := r.status.now().DataHash; i != nil {
+			out.DataHash = *i
 		}
-	}
-	if err != nil {
-		return fmt.Errorf("load backup %s into %s: %w", id, r.target.into, err)
 	}
 	if report == "" {
 		return nil
-	}
-	var out Loaded
-	if i := r.status.now().DataHash; i != nil {
-		out.DataHash = *i
 	}
 	if m, err := repo.Get(ctx, id); err == nil { // else who reads the report asks for it
 		out.Backup, out.Recorded = m.ID, m.Facts.Proof
@@ -59,9 +50,24 @@ func (o LoadOptions) Fetch(ctx context.Context, repo repository.Repository, id, 
 		err = os.WriteFile(report, content, 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("report what was loaded into %s: %w", r.target.into, err)
+		return fmt.Errorf("report what was loaded into %s: %w", o.Into, err)
 	}
 	return nil
+}
+
+// tries fetches until that succeeds, or would never.
+func (r *receiver) tries(ctx context.Context, repo repository.Repository, id string) error {
+	for try := 1; ; try++ {
+		err := r.fetch(ctx, repo, id)
+		if err == nil || final(err) || try == fetchTries || ctx.Err() != nil {
+			return err
+		}
+		_, _ = fmt.Fprintln(r.output, "try", try, "failed:", err)
+		select {
+		case <-time.After(fetchPause):
+		case <-ctx.Done():
+		}
+	}
 }
 
 // servedWithin is how long the server beside a loader may take to start.
