@@ -25,8 +25,8 @@ const (
 	ComponentRecord   = "record"
 )
 
-// ContainerBeside is the container of a helper that serves the first one, and has no end of its own.
-const ContainerBeside = "beside"
+// ContainerSidecar is the container of a helper that serves the first one, and has no end of its own.
+const ContainerSidecar = "sidecar"
 
 // ObjectLabels are on every object of the cluster.
 func ObjectLabels(c *v1alpha1.DatabaseCluster, component string) map[string]string {

@@ -25,8 +25,8 @@ const (
 	replayWithin = 5 * time.Minute
 	// changes fill the log with updates of rows, one after the other, which a server replays fast. Who reads the archive
 	// has the least time for it.
-	changes = "DO $$ DECLARE begun pg_lsn := pg_current_wal_lsn(); part int := 0; BEGIN " +
-		"WHILE pg_current_wal_lsn() - begun < %d * 16777216.0 LOOP " +
+	changes = "DO $$ DECLARE origin pg_lsn := pg_current_wal_lsn(); part int := 0; BEGIN " +
+		"WHILE pg_current_wal_lsn() - origin < %d * 16777216.0 LOOP " +
 		"UPDATE much SET number = random() WHERE n %% 4 = part %% 4; part := part + 1; COMMIT; END LOOP; END $$"
 	// byHand makes the same log on a server as a person sets it up, with a base backup from before it.
 	byHand = `set -e; cd /data; initdb -D pg -U postgres -k --encoding UTF8 --locale C.UTF-8 >/dev/null; mkdir archive; ` +
@@ -148,7 +148,7 @@ func (m *replays) loggedByHand(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	// A shell keeps what stands between single quotes as it is.
+	// A shell keeps what is between single quotes as it is.
 	_, err := m.inPod(ctx, m.ns, "plain-0", "", fmt.Sprintf(byHand, m.fill, fmt.Sprintf(changes, segments)))
 	return err
 }

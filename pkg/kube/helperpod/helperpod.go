@@ -60,8 +60,8 @@ type Spec struct {
 	SourceClaim, SourcePath string
 	// Files are volumes that appear read-only to Command alone, such as secrets.
 	Files []Files
-	// Beside runs beside Command until the pod is deleted. The helper ends when Command does.
-	Beside *Beside
+	// Sidecar runs beside Command until the pod is deleted. The helper ends when Command does.
+	Sidecar *Sidecar
 	// Env of Command. It holds no secret.
 	Env map[string]string
 	// Then is the container that runs, on the same data, once Command has
@@ -85,8 +85,8 @@ type Former struct {
 	Command     []string
 }
 
-// Beside serves files to a helper that may not read them itself: it runs as the tool's own user.
-type Beside struct {
+// Sidecar serves files to a helper that may not read them itself: it runs as the tool's own user.
+type Sidecar struct {
 	Image string
 	Args  []string
 	// Files appear read-only, whatever they say: the kubelet gives their volume to no other group then.
@@ -154,8 +154,8 @@ func Build(in Spec) *corev1.Pod {
 	}
 	if in.Then == nil {
 		pod.Spec.Containers = []corev1.Container{first}
-		if in.Beside != nil {
-			addBeside(&pod.Spec, *in.Beside)
+		if in.Sidecar != nil {
+			addSidecar(&pod.Spec, *in.Sidecar)
 		}
 		return pod
 	}
@@ -168,13 +168,13 @@ func Build(in Spec) *corev1.Pod {
 	return pod
 }
 
-func addBeside(pod *corev1.PodSpec, in Beside) {
+func addSidecar(pod *corev1.PodSpec, in Sidecar) {
 	volume := *in.Files.Volume.DeepCopy()
 	if volume.PersistentVolumeClaim != nil {
 		volume.PersistentVolumeClaim.ReadOnly = true
 	}
 	pod.Volumes = append(pod.Volumes, volume)
-	c := workload.HelperContainer(kube.ContainerBeside, in.Image, []corev1.VolumeMount{{Name: volume.Name,
+	c := workload.HelperContainer(kube.ContainerSidecar, in.Image, []corev1.VolumeMount{{Name: volume.Name,
 		MountPath: in.Files.Path, SubPath: in.Files.SubPath, ReadOnly: true}})
 	own := workload.PodSecurity(0)
 	c.Args, c.SecurityContext.RunAsUser, c.SecurityContext.RunAsGroup = in.Args, own.RunAsUser, own.RunAsGroup

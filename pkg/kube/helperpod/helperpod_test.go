@@ -31,12 +31,12 @@ func TestBuildHelper(t *testing.T) {
 			Files: []Files{{Volume: workload.ClaimVolume("repository", "backups"), Path: "/repository",
 				SubPath: "etcd"}},
 		},
-		"helper-load-beside": {
+		"helper-load-sidecar": {
 			Name: "db-1-load", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeLoad,
 			Image:       "example.com/postgres:17.12",
 			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "load"}, Claim: "db-1",
 			MountPath: "/var/lib/postgresql/member", User: 999,
-			Beside: &Beside{Image: "example.com/dbop:v1", Args: []string{"helper", "serve"},
+			Sidecar: &Sidecar{Image: "example.com/dbop:v1", Args: []string{"helper", "serve"},
 				Files: Files{Volume: workload.ClaimVolume("repository", "backups"), Path: "/repository",
 					SubPath: "shop"}},
 		},

@@ -49,7 +49,7 @@ func HelperFacts(p *corev1.Pod, now time.Time) Helper {
 		if t := s.State.Terminated; t != nil {
 			f.Message = t.Message
 			if once := p.Spec.RestartPolicy == corev1.RestartPolicyNever; once && !f.Failed {
-				served := len(p.Spec.Containers) == 2 && p.Spec.Containers[1].Name == kube.ContainerBeside
+				served := len(p.Spec.Containers) == 2 && p.Spec.Containers[1].Name == kube.ContainerSidecar
 				// The kubelet says a second later that the pod has succeeded.
 				f.Done = f.Done || t.ExitCode == 0 && (served || len(p.Spec.Containers) == 1)
 				f.Failed = t.ExitCode != 0 && served && !f.Terminating

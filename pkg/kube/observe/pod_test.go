@@ -36,7 +36,7 @@ func TestHelperFacts(t *testing.T) {
 	code := func(p *corev1.Pod) { p.Status.ContainerStatuses[0].State.Terminated.ExitCode = 1 }
 	two := func(p *corev1.Pod) { p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "other"}) }
 	served := func(p *corev1.Pod) {
-		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: kube.ContainerBeside})
+		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: kube.ContainerSidecar})
 	}
 	base := Helper{Name: "db-1-0", UID: "pod-uid", Purpose: "load", Created: testPod().CreationTimestamp.Time,
 		Node: "node-1"}

@@ -76,7 +76,7 @@ func (l *Executor) mount(ctx context.Context, c *v1alpha1.DatabaseCluster, membe
 		return "", nil
 	}
 	from.args = append(from.mounted, "--from-server", servedAddress)
-	from.beside = &helperpod.Beside{Image: l.helperImage(c), Files: files,
+	from.sidecar = &helperpod.Sidecar{Image: l.helperImage(c), Files: files,
 		Args: []string{"helper", "serve", "--root", mountedClaim, "--listen", servedAddress}}
 	return "", nil
 }

@@ -33,7 +33,7 @@ type loadSource struct {
 	claim   *repository.Location
 	mounted []string
 	files   []helperpod.Files
-	beside  *helperpod.Beside
+	sidecar *helperpod.Sidecar
 	// forward has the data brought to a target in the log, or to a later version.
 	forward []string
 	// former brings the programs of the version that the data has.
