@@ -150,7 +150,7 @@ func (c checked) abandon() { c.stop() }
 // Loaded is the report of Fetch: what was loaded, and what the backup says of itself.
 type Loaded struct {
 	engine.DataHash
-	// Backup is "" if it was not read what that says.
+	// Backup is its identifier; "" if it could not be asked for Recorded.
 	Backup   string       `json:"backup,omitempty"`
 	Recorded engine.Proof `json:"recorded,omitempty"`
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // readAhead is how many segments are read before they are asked for. Each takes its size in memory, and about as much
-// again while it is decrypted and decompressed. An engine may itself ask for more than its database needs at once.
+// again while it is decrypted and decompressed.
 const readAhead = 1
 
 // LogReader reads segments for a database that replays them one after the other: those that follow the one that was
