@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -87,6 +88,28 @@ func Ready(ctx context.Context, dial func(context.Context) (net.Conn, error)) er
 		return fmt.Errorf("reach the helper: %w", err)
 	}
 	return resp.Body.Close()
+}
+
+// awaitPoll is the pause between two attempts of Await.
+const awaitPoll = 50 * time.Millisecond
+
+// Await is Ready, repeated until that succeeds. After so long it returns the last error.
+func Await(ctx context.Context, dial func(context.Context) (net.Conn, error), within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	tick := time.NewTicker(awaitPoll)
+	defer tick.Stop()
+	for {
+		err := Ready(ctx, dial)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // lentReader gives its source back: after Close, which waits for a read that

@@ -77,33 +77,13 @@ const servedWithin = 2 * time.Minute
 // one may start later.
 func (o LoadOptions) FetchServed(ctx context.Context, address, id, report string) error {
 	var d net.Dialer
-	repo := repository.NewRemote("http://"+address, func(ctx context.Context) (net.Conn, error) {
-		return d.DialContext(ctx, "tcp", address)
-	})
+	dial := func(ctx context.Context) (net.Conn, error) { return d.DialContext(ctx, "tcp", address) }
+	if err := Await(ctx, dial, servedWithin); err != nil {
+		return fmt.Errorf("load backup %s into %s: %w", id, o.Into, err)
+	}
+	repo := repository.NewRemote("http://"+address, dial)
 	defer func() { _ = repo.Close() }()
-	if err := awaitServer(ctx, repo); err != nil {
-		return err
-	}
 	return o.Fetch(ctx, repo, id, report)
-}
-
-// awaitServer returns once a repository answers.
-func awaitServer(ctx context.Context, repo *repository.Remote) error {
-	ctx, stop := context.WithTimeout(ctx, servedWithin)
-	defer stop()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := repo.Ready(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return err
-		}
-	}
 }
 
 // final reports whether a repeat would end in the same way.

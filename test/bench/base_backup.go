@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
@@ -125,17 +123,7 @@ func (m *baseBackups) unpack(ctx context.Context) (time.Duration, error) {
 	plain := plainServer{image: m.release.Image, port: 5432, ready: "pg_isready -h /tmp", storage: restoredSize,
 		script: `until [ -e /data/whole ]; do sleep 0.05; done; exec postgres -D /data/pg -k /tmp -c listen_addresses=`}
 	began := time.Now()
-	sets := m.site.Client.AppsV1().StatefulSets(m.ns)
-	if _, err := sets.Create(ctx, plain.set("plain", 1), metav1.CreateOptions{}); err != nil {
-		return 0, fmt.Errorf("create the plain StatefulSet: %w", err)
-	}
-	if err := harness.Until(ctx, healthyWithin, "the plain pod", func(ctx context.Context) error {
-		p, err := m.site.Client.CoreV1().Pods(m.ns).Get(ctx, "plain-0", metav1.GetOptions{})
-		if err == nil && p.Status.Phase != corev1.PodRunning {
-			err = errors.New("it does not run")
-		}
-		return err
-	}); err != nil {
+	if err := plain.run(ctx, m.bench, m.ns); err != nil {
 		return 0, err
 	}
 	if _, err := m.pipe(ctx, `zstd -q -d -c "$ARCHIVE" | "$KUBECTL" -n "$NAMESPACE" exec -i plain-0 -- sh -c `+
@@ -146,7 +134,7 @@ func (m *baseBackups) unpack(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	took := time.Since(began)
-	if err := sets.Delete(ctx, "plain", metav1.DeleteOptions{}); err != nil {
+	if err := m.site.Client.AppsV1().StatefulSets(m.ns).Delete(ctx, "plain", metav1.DeleteOptions{}); err != nil {
 		return 0, fmt.Errorf("delete the plain StatefulSet: %w", err)
 	}
 	return took, m.empty(ctx, m.ns)

@@ -50,6 +50,21 @@ func (p plainServer) create(ctx context.Context, b *bench, ns, name string, pods
 	return took, b.empty(ctx, ns)
 }
 
+// run starts one pod, and returns once that runs.
+func (p plainServer) run(ctx context.Context, b *bench, ns string) error {
+	sets := b.site.Client.AppsV1().StatefulSets(ns)
+	if _, err := sets.Create(ctx, p.set("plain", 1), metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create the plain StatefulSet: %w", err)
+	}
+	return harness.Until(ctx, healthyWithin, "the plain pod", func(ctx context.Context) error {
+		pod, err := b.site.Client.CoreV1().Pods(ns).Get(ctx, "plain-0", metav1.GetOptions{})
+		if err == nil && pod.Status.Phase != corev1.PodRunning {
+			err = errors.New("it does not run")
+		}
+		return err
+	})
+}
+
 func (p plainServer) set(name string, pods int) *appsv1.StatefulSet {
 	replicas, user, yes, no := int32(pods), int64(999), true, false // #nosec G115 -- a handful
 	labels := map[string]string{appLabel: name}

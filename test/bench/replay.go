@@ -135,17 +135,7 @@ func (m *replays) logged(ctx context.Context) (string, error) {
 func (m *replays) loggedByHand(ctx context.Context) error {
 	plain := plainServer{image: m.release.Image, port: 5432, ready: "true", storage: replayedSize,
 		script: "exec sleep infinity"}
-	if _, err := m.site.Client.AppsV1().StatefulSets(m.ns).Create(ctx, plain.set("plain", 1),
-		metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("create the plain StatefulSet: %w", err)
-	}
-	if err := harness.Until(ctx, healthyWithin, "the plain pod", func(ctx context.Context) error {
-		p, err := m.site.Client.CoreV1().Pods(m.ns).Get(ctx, "plain-0", metav1.GetOptions{})
-		if err == nil && p.Status.Phase != corev1.PodRunning {
-			err = errors.New("it does not run")
-		}
-		return err
-	}); err != nil {
+	if err := plain.run(ctx, m.bench, m.ns); err != nil {
 		return err
 	}
 	// A shell keeps what is between single quotes as it is.

@@ -2,7 +2,7 @@ package postgres
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"path/filepath"
 	"strconv"
 
@@ -62,8 +62,5 @@ func (*Engine) Forward(ctx context.Context, directory string, to engine.ForwardT
 	}
 	err = Forward{Directory: directory, Bin: own.Path(), Libraries: libraries, Sockets: to.Scratch,
 		RestoreCommand: files.command(), Target: to.Target, Log: to.Output}.Run(ctx)
-	if failed := files.stop(); failed != nil && err != nil {
-		return fmt.Errorf("%w: %w", err, failed)
-	}
-	return err
+	return errors.Join(err, files.stop())
 }

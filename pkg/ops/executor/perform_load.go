@@ -31,6 +31,10 @@ const (
 	loadAddress = "127.0.0.1:8601"
 )
 
+// listensWithin is how long a helper whose pod runs may take to answer: to observe the whole cluster once more would
+// take longer.
+const listensWithin = time.Second
+
 // load puts a backup into the initial member's volume. The loader pod runs the
 // target version's own restore tool and marks the volume when it is whole, so
 // a crash anywhere is mended by doing it again.
@@ -98,7 +102,7 @@ func (l *Executor) load(ctx context.Context, t task) error {
 		loaded = helper.ReadLoaded(h.Message).DataHash
 	case source.itself:
 		return fmt.Errorf("pod %s is loading %s from %s: %w", name, m.ID, repo.URL(), engine.ErrNotReady)
-	case !h.Done && (!h.Running || !listens(ctx, dial)):
+	case !h.Done && (!h.Running || helper.Await(ctx, dial, listensWithin) != nil):
 		return fmt.Errorf("helper pod %s is starting: %w", name, engine.ErrNotReady)
 	case !h.Done:
 		if loaded, err = l.stream(ctx, repo, m, dial, t.report); err != nil {
@@ -178,23 +182,6 @@ func (l *Executor) stream(ctx context.Context, repo repository.Repository, m rep
 		return engine.DataHash{}, fmt.Errorf("load backup %s: %w", m.ID, err)
 	}
 	return loaded, nil
-}
-
-// listens reports whether a helper answers within a second. One whose pod runs does so in less, and to observe the
-// whole cluster once more would take longer.
-func listens(ctx context.Context, dial func(context.Context) (net.Conn, error)) bool {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for helper.Ready(ctx, dial) != nil {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return false
-		}
-	}
-	return true
 }
 
 // createLoader makes volume and loader pod of a restored initial member. ErrNotReady says why the loader can't read the
