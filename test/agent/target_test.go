@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -78,14 +77,8 @@ func TestTargets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := data{site: s, directory: filepath.Join(s.dir, strings.ReplaceAll(name, " ", "-"))}
-			if err := engines.New().Unpack(t.Context(), s.dir+"/base", d.directory); err != nil {
-				t.Fatal(err)
-			}
-			s.ownTree(d.directory)
 			test.to.Timeline = w.Timeline
-			f := engines.Forward{Directory: d.directory, Bin: programs(t), Sockets: d.directory, Target: test.to,
-				RestoreCommand: "cp " + spool + "/%f %p", Prepare: func(c *exec.Cmd) { d.prepare(d.directory)(c) }}
-			err := f.Run(t.Context())
+			err := d.forward(t, "base", spool, test.to)
 			if test.says != "" {
 				if err == nil || !strings.Contains(err.Error(), test.says) {
 					t.Errorf("got %v, want %q", err, test.says)
@@ -109,4 +102,16 @@ func TestTargets(t *testing.T) {
 	if got, err := engines.New().CheckTarget(w, v1alpha1.RecoveryTarget{LSN: lsn}); err != nil || got.LSN != lsn {
 		t.Errorf("%s is taken as %v, %v", lsn, got, err)
 	}
+}
+
+// forward makes the data of a backup of the site, brought to a target.
+func (d data) forward(t *testing.T, backup, spool string, to v1alpha1.RecoveryTarget) error {
+	t.Helper()
+	if err := engines.New().Unpack(t.Context(), filepath.Join(d.site.dir, backup), d.directory); err != nil {
+		t.Fatal(err)
+	}
+	d.site.ownTree(d.directory)
+	f := engines.Forward{Directory: d.directory, Bin: programs(t), Sockets: d.directory, Target: to,
+		RestoreCommand: "cp " + spool + "/%f %p", Prepare: d.prepare(d.directory)}
+	return f.Run(t.Context())
 }
