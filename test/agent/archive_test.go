@@ -216,6 +216,16 @@ func (s *site) window(t *testing.T, c *helper.Collector, backup contract.Snapsho
 // collector archives into a directory.
 func (s *site) collector(t *testing.T) *helper.Collector {
 	t.Helper()
+	dir, err := store.NewDirectory(t.TempDir() + "/store")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.collectorInto(t, dir)
+}
+
+// collectorInto archives into a store.
+func (s *site) collectorInto(t *testing.T, to store.Store) *helper.Collector {
+	t.Helper()
 	c := &v1alpha1.DatabaseCluster{}
 	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "token"}
 	addresses := map[string]string{}
@@ -244,11 +254,7 @@ func (s *site) collector(t *testing.T) *helper.Collector {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := store.NewDirectory(t.TempDir() + "/store")
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := archive.Open(dir, keys).Log(archive.Scope{Namespace: "ns", Cluster: "db"}, "token")
+	log := archive.Open(to, keys).Log(archive.Scope{Namespace: "ns", Cluster: "db"}, "token")
 	return &helper.Collector{Source: source, Log: log, Every: 300 * time.Millisecond,
 		Report: func(err error) { t.Log("collect:", err) }}
 }

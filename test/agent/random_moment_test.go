@@ -200,8 +200,8 @@ func randomTarget(random *rand.Rand, ends []ending, first, last time.Time) (v1al
 }
 
 // TestRandomMoments restores random targets of a database that several clients write to all the time, over a failover
-// and a switchover. What is there is exactly what the log has up to there. Nothing that clients were told by then is
-// missing.
+// and a switchover, while the store of the log is slow, away, full, and loses what it said to have. What is there is
+// exactly what the log has up to there. Nothing that clients were told by then is missing.
 func TestRandomMoments(t *testing.T) {
 	t.Parallel()
 	count := 4
@@ -214,7 +214,8 @@ func TestRandomMoments(t *testing.T) {
 	if _, err := s.awaitPrimary().ask("dbop", time.Minute, ledgerTables); err != nil {
 		t.Fatal(err)
 	}
-	collector := s.collector(t)
+	archive := newTroubledStore(t)
+	collector := s.collectorInto(t, archive)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- collector.Run(ctx) }()
@@ -224,6 +225,7 @@ func TestRandomMoments(t *testing.T) {
 	for client := range ledgerClients {
 		writers.Go(func() { l.write(writing, s, client) })
 	}
+	writers.Go(func() { archive.run(writing) })
 	p := s.awaitPrimary()
 	backups := []string{"primary", "replica"}
 	facts := []contract.SnapshotFacts{s.facts(p, backups[0])}
@@ -253,6 +255,9 @@ func TestRandomMoments(t *testing.T) {
 			windows[i] = s.window(t, collector, facts[i])
 			return windows[i].To.After(end)
 		})
+		if windows[i].Gap != "" {
+			t.Errorf("%s is missing in the archive", windows[i].Gap)
+		}
 	}
 	stop()
 	if err := <-ended; err != nil {

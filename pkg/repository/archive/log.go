@@ -60,18 +60,32 @@ func (l *Log) append(ctx context.Context, s Segment, body []byte) error {
 	if err != nil && !errors.Is(err, store.ErrExists) {
 		return err
 	}
-	// The name holds a hash of the content: what else has the name has other content.
+	return l.confirm(ctx, s, key, object, mine)
+}
+
+// confirm believes the list of the store, and not its answer: what was put is there as a whole, and nothing else has the
+// name. That name holds a hash of the content, so what else has it has other content.
+func (l *Log) confirm(ctx context.Context, s Segment, key string, object []byte, mine bool) error {
+	a, listed := l.archive, false
 	for o, err := range store.All(ctx, a.store, key[:strings.LastIndexByte(key, '/')+1]+escape(s.Name)+"_") {
 		if err != nil {
 			return err
 		}
-		if strings.TrimSuffix(o.Key, ".age") == strings.TrimSuffix(key, ".age") {
-			continue
+		if strings.TrimSuffix(o.Key, ".age") != strings.TrimSuffix(key, ".age") {
+			if mine {
+				err = a.store.Delete(ctx, key) // it was not acknowledged
+			}
+			return errors.Join(fmt.Errorf("%w: %s", ErrConflict, o.Key), err)
 		}
-		if mine {
-			err = a.store.Delete(ctx, key) // it was not acknowledged
+		listed = true
+		if mine && o.Size != int64(len(object)) {
+			// It goes, so that a repeat puts it again.
+			return errors.Join(fmt.Errorf("%s took %d bytes as %s, and has %d", a.store.URL(), len(object), key, o.Size),
+				a.store.Delete(ctx, key))
 		}
-		return errors.Join(fmt.Errorf("%w: %s", ErrConflict, o.Key), err)
+	}
+	if !listed {
+		return fmt.Errorf("%s answered that it has %s, and does not list it", a.store.URL(), key)
 	}
 	return nil
 }

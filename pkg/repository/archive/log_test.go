@@ -138,6 +138,43 @@ func TestTwoHistories(t *testing.T) {
 	}
 }
 
+// TestAppendToLiar: a store that answers that it has a segment, and lost it or a part of it, is not believed. A repeat
+// stores it.
+func TestAppendToLiar(t *testing.T) {
+	keys, _ := testKeys(t)
+	for name, harm := range map[string]func(s store.Store, key string){
+		"lost": func(s store.Store, key string) {
+			if err := s.Delete(t.Context(), key); err != nil {
+				t.Error(err)
+			}
+		},
+		"cut": func(s store.Store, key string) {
+			replace(t, s, key, []byte(storetest.Content(t, s, key))[:100])
+		},
+	} {
+		s := directory(t)
+		f := &storetest.Fault{Store: s, After: func(c storetest.Call) error {
+			if c.Name == "put" {
+				harm(s, c.Key)
+			}
+			return nil
+		}}
+		body := pages(5000)
+		if err := Open(f, keys).Log(scope, "1").Append(t.Context(), numbered(1), body); err == nil {
+			t.Errorf("%s: it is appended", name)
+		}
+		l := Open(s, keys).Log(scope, "1")
+		err := l.Append(t.Context(), numbered(1), body)
+		all, err2 := l.Segments(t.Context())
+		if err := errors.Join(err, err2); err != nil || len(all) != 1 {
+			t.Fatalf("%s: the repeat: %v, %v", name, all, err)
+		}
+		if got, err := l.Read(t.Context(), all[0]); err != nil || !bytes.Equal(got, body) {
+			t.Errorf("%s: the repeat stored %d bytes, %v", name, len(got), err)
+		}
+	}
+}
+
 func TestWindow(t *testing.T) {
 	segments := []Segment{}
 	for _, n := range []int{1, 2, 3, 5, 6, 6, 7, 9} {
