@@ -26,6 +26,8 @@ const (
 	BackupTLS         = "/etc/dbop/tls"
 	BackupLogin       = "/etc/dbop/login"
 	BackupStaging     = "/staging"
+	// MountedAuthority is a file with the certificates that the API server is trusted by.
+	MountedAuthority = "/etc/dbop/kubernetes/ca.crt"
 )
 
 // ErrTooLong: what a member streams is longer than its volume can hold.

@@ -6,6 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -39,7 +42,8 @@ const (
 
 // Run collects until the context is done. What fails is tried again, but not for ever where nothing succeeds:
 // certificates and keys may have been renewed, which only who made it can read again. A member that is away for long
-// is no such failure.
+// is no such failure. Another history in the archive ends it at once, with archive.ErrConflict: what follows here must
+// not go on from what is there.
 func (c *Collector) Run(ctx context.Context) error {
 	last := time.Now()
 	for {
@@ -50,7 +54,7 @@ func (c *Collector) Run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // it was asked to end
-		case !progress && time.Since(last) >= collectPatience:
+		case errors.Is(err, archive.ErrConflict), !progress && time.Since(last) >= collectPatience:
 			return err
 		case err != nil:
 			c.Report(err)
@@ -72,17 +76,8 @@ func (c *Collector) Round(ctx context.Context) (progress bool, err error) {
 		return false, err
 	}
 	waiting, failed := c.Source.WaitingLog(ctx)
-	sums := make([]string, len(waiting))
-	errs := make([]error, len(waiting))
-	var group errgroup.Group
-	group.SetLimit(collectParallel)
-	for i, w := range waiting {
-		group.Go(func() error {
-			sums[i], errs[i] = c.archive(ctx, w)
-			return nil
-		})
-	}
-	_ = group.Wait() // each has an error of its own
+	slices.SortFunc(waiting, func(a, b engine.WaitingLog) int { return strings.Compare(a.Name, b.Name) })
+	sums, errs := c.archiveAll(ctx, waiting)
 	progress = waiting != nil && len(waiting) == 0
 	for i, w := range waiting {
 		if errs[i] == nil {
@@ -90,6 +85,33 @@ func (c *Collector) Round(ctx context.Context) (progress bool, err error) {
 		}
 	}
 	return progress, errors.Join(failed, errors.Join(errs...))
+}
+
+// archiveAll archives several at once, but the oldest one alone: where two clusters archive in one place, the second
+// meets a file of the first there, and nothing of what follows it gets between those.
+func (c *Collector) archiveAll(ctx context.Context, waiting []engine.WaitingLog) (sums []string, errs []error) {
+	sums, errs = make([]string, len(waiting)), make([]error, len(waiting))
+	var group errgroup.Group
+	var conflict atomic.Bool
+	group.SetLimit(collectParallel)
+	for i, w := range waiting {
+		if i == 1 {
+			_ = group.Wait() // each has an error of its own
+		}
+		group.Go(func() error {
+			if conflict.Load() {
+				errs[i] = fmt.Errorf("file %s of the log waits for those before it", w.Name)
+				return nil
+			}
+			sums[i], errs[i] = c.archive(ctx, w)
+			if errors.Is(errs[i], archive.ErrConflict) {
+				conflict.Store(true)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait()
+	return sums, errs
 }
 
 // learn lists the archive once.
@@ -110,22 +132,39 @@ func (c *Collector) learn(ctx context.Context) error {
 
 // archive makes one file durable, unless it is, and lets its members go on. It returns the file's checksum.
 func (c *Collector) archive(ctx context.Context, w engine.WaitingLog) (string, error) {
-	sum, done := c.sums[w.Name]
-	if !done {
-		f, body, err := c.Source.ReadLog(ctx, w)
+	if sum, done := c.sums[w.Name]; done {
+		err := c.Source.ConfirmLog(ctx, w, sum)
 		if err != nil {
-			return "", err
+			err = c.compare(ctx, w, sum, err)
 		}
-		digest := sha256.Sum256(body)
-		sum = hex.EncodeToString(digest[:])
-		at := f.Time
-		if at.IsZero() {
-			at = time.Unix(0, 0)
-		}
-		if err := c.Log.Append(ctx, archive.Segment{Timeline: f.Timeline, Name: f.Name, Start: f.Start, End: f.End,
-			Time: at}, body); err != nil {
-			return "", err
-		}
+		return sum, err
 	}
+	f, body, err := c.Source.ReadLog(ctx, w)
+	if err != nil {
+		return "", err
+	}
+	at := f.Time
+	if at.IsZero() {
+		at = time.Unix(0, 0)
+	}
+	if err := c.Log.Append(ctx, archive.Segment{Timeline: f.Timeline, Name: f.Name, Start: f.Start, End: f.End,
+		Time: at}, body); err != nil {
+		return "", err
+	}
+	sum := sumOf(body)
 	return sum, c.Source.ConfirmLog(ctx, w, sum)
+}
+
+// compare says whether a file was not let go because the archive has another history.
+func (c *Collector) compare(ctx context.Context, w engine.WaitingLog, sum string, refused error) error {
+	_, body, err := c.Source.ReadLog(ctx, w)
+	if err != nil || strings.HasPrefix(sumOf(body), sum) {
+		return refused
+	}
+	return fmt.Errorf("%w: %s: %w", archive.ErrConflict, w.Name, refused)
+}
+
+func sumOf(body []byte) string {
+	digest := sha256.Sum256(body)
+	return hex.EncodeToString(digest[:])
 }

@@ -3,6 +3,8 @@ package helper
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -47,12 +49,15 @@ func (m *members) ReadLog(_ context.Context, w engine.WaitingLog) (engine.LogFil
 	return engine.LogFile{Timeline: "1", Name: w.Name, Start: "0/1", End: "0/2"}, []byte(m.kept[w.Name]), nil
 }
 
-func (m *members) ConfirmLog(ctx context.Context, w engine.WaitingLog, _ string) error {
+func (m *members) ConfirmLog(ctx context.Context, w engine.WaitingLog, sum string) error {
 	if _, err := m.log.Find(ctx, "1", w.Name); err != nil {
 		m.lost = append(m.lost, w.Name)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if !strings.HasPrefix(sumOf([]byte(m.kept[w.Name])), sum) {
+		return errors.New("it has other bytes here than in the archive")
+	}
 	delete(m.kept, w.Name)
 	return nil
 }
@@ -91,6 +96,48 @@ func TestCollectorConfirmsWhatIsDurable(t *testing.T) {
 	m.kept, m.reads = map[string]string{"one": "1"}, 0
 	if _, err := (&Collector{Source: m, Log: open(dir)}).Round(t.Context()); err != nil || m.reads > 0 || len(m.kept) > 0 {
 		t.Errorf("what is archived: read %d times, kept %v, %v", m.reads, m.kept, err)
+	}
+}
+
+// TestCollectorEndsAtAnotherHistory: where the archive has other bytes by the name of a file, that file is kept, and
+// nothing that follows it is archived.
+func TestCollectorEndsAtAnotherHistory(t *testing.T) {
+	t.Parallel()
+	signer, public, err := archive.NewSigner("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := archive.ParseKeys(nil, nil, signer, []string{public})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, known := range map[string]bool{"known": true, "found by the append": false} {
+		dir, err := store.NewDirectory(t.TempDir() + "/store")
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := archive.Open(dir, keys).Log(archive.Scope{Namespace: "ns", Cluster: "db"}, "token")
+		m := &members{kept: map[string]string{"2": "two"}, log: log}
+		for i := range 20 {
+			m.kept[fmt.Sprint("3", string(rune('a'+i)))] = "later"
+		}
+		c := Collector{Source: m, Log: log, Every: time.Second, Report: func(err error) { t.Error(err) }}
+		if !known {
+			c.sums = map[string]string{}
+		}
+		other := archive.Segment{Timeline: "1", Name: "2", Start: "0/1", End: "0/2", Time: time.Now()}
+		if err := log.Append(t.Context(), other, []byte("of another server")); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Run(t.Context()); !errors.Is(err, archive.ErrConflict) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, kept := m.kept["2"]; !kept {
+			t.Errorf("%s: it let go what is not archived", name)
+		}
+		if all, err := log.Segments(t.Context()); err != nil || len(all) != 1 {
+			t.Errorf("%s: the archive has %d files, %v", name, len(all), err)
+		}
 	}
 }
 

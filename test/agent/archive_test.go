@@ -220,11 +220,25 @@ func (s *site) collector(t *testing.T) *helper.Collector {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.collectorInto(t, dir)
+	return s.collectorInto(t, archive.Open(dir, signing(t)))
 }
 
-// collectorInto archives into a store.
-func (s *site) collectorInto(t *testing.T, to store.Store) *helper.Collector {
+// signing are new keys, without encryption.
+func signing(t *testing.T) archive.Keys {
+	t.Helper()
+	signer, public, err := archive.NewSigner("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := archive.ParseKeys(nil, nil, signer, []string{public})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// collectorInto archives into a repository.
+func (s *site) collectorInto(t *testing.T, to *archive.Archive) *helper.Collector {
 	t.Helper()
 	c := &v1alpha1.DatabaseCluster{}
 	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "token"}
@@ -246,15 +260,7 @@ func (s *site) collectorInto(t *testing.T, to store.Store) *helper.Collector {
 	if !ok {
 		t.Fatal("its log can't be read")
 	}
-	signer, public, err := archive.NewSigner("test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, err := archive.ParseKeys(nil, nil, signer, []string{public})
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := archive.Open(to, keys).Log(archive.Scope{Namespace: "ns", Cluster: "db"}, "token")
+	log := to.Log(archive.Scope{Namespace: "ns", Cluster: "db"}, "token")
 	return &helper.Collector{Source: source, Log: log, Every: 300 * time.Millisecond,
 		Report: func(err error) { t.Log("collect:", err) }}
 }

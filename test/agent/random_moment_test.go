@@ -18,6 +18,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	contract "github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	engines "github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 )
 
 // ledger is what several clients wrote at once, by their names and numbers.
@@ -214,8 +215,8 @@ func TestRandomMoments(t *testing.T) {
 	if _, err := s.awaitPrimary().ask("dbop", time.Minute, ledgerTables); err != nil {
 		t.Fatal(err)
 	}
-	archive := newTroubledStore(t)
-	collector := s.collectorInto(t, archive)
+	troubled := newTroubledStore(t)
+	collector := s.collectorInto(t, archive.Open(troubled, signing(t)))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- collector.Run(ctx) }()
@@ -225,7 +226,7 @@ func TestRandomMoments(t *testing.T) {
 	for client := range ledgerClients {
 		writers.Go(func() { l.write(writing, s, client) })
 	}
-	writers.Go(func() { archive.run(writing) })
+	writers.Go(func() { troubled.run(writing) })
 	p := s.awaitPrimary()
 	backups := []string{"primary", "replica"}
 	facts := []contract.SnapshotFacts{s.facts(p, backups[0])}

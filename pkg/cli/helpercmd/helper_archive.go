@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
@@ -37,7 +38,11 @@ func newHelperArchive(f *command.Factory) *cobra.Command {
 			}
 			report := func(err error) { _, _ = fmt.Fprintln(f.Streams.Err, err) }
 			for cmd.Context().Err() == nil {
-				if err := archiveLog(cmd.Context(), f, c, report); err != nil {
+				err := archiveLog(cmd.Context(), f, c, report)
+				if errors.Is(err, archive.ErrOwner) || errors.Is(err, archive.ErrConflict) {
+					return err // a person must decide, and the end of the pod shows it in the status
+				}
+				if err != nil {
 					report(err)
 					wait(cmd.Context(), archiveEvery)
 				}
@@ -84,7 +89,14 @@ func archiveLog(ctx context.Context, f *command.Factory, c *v1alpha1.DatabaseClu
 	if !ok {
 		return exit.Misuse("a log of %s is not archived", e.Name())
 	}
-	collector := helper.Collector{Source: source, Log: repo.Log(c.Namespace, c.Name, c.Status.Bootstrap.Token),
-		Every: archiveEvery, Report: report}
+	log := repo.Log(c.Namespace, c.Name, c.Status.Bootstrap.Token)
+	owner, err := helper.Fingerprints(helper.MountedAuthority)
+	if err != nil {
+		return err
+	}
+	if err := log.Claim(ctx, owner); err != nil {
+		return err
+	}
+	collector := helper.Collector{Source: source, Log: log, Every: archiveEvery, Report: report}
 	return collector.Run(ctx)
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
@@ -87,6 +89,14 @@ func (l *Executor) archive(ctx context.Context, s ops.State) (*appsv1.StatefulSe
 		Files: []helperpod.Files{
 			{Volume: repositories.Volume("repository", d, false), Path: helper.MountedRepository},
 			{Volume: secretFiles("tls", v1alpha1.AdminSecret(c.Name)), Path: helper.BackupTLS},
+			{Volume: authority(), Path: filepath.Dir(helper.MountedAuthority)},
 		}}
 	return helperpod.BuildKeeper(in, c.Spec.Stopped), nil
+}
+
+// authority is what tells one Kubernetes cluster from another, also to a pod without rights: its controller manager
+// writes the certificates of the API server into each namespace. A copy of a namespace has those of its own cluster.
+func authority() corev1.Volume {
+	return corev1.Volume{Name: "kubernetes", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}, Optional: new(true)}}}
 }

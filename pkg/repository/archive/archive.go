@@ -36,6 +36,8 @@ var (
 	ErrNeeded = errors.New("another backup adds to it")
 	// ErrConflict: the log has a segment of the same name with other bytes.
 	ErrConflict = errors.New("log segment exists with other bytes")
+	// ErrOwner: what would be archived is that of a copy.
+	ErrOwner = errors.New("the log belongs to another Kubernetes cluster")
 )
 
 // Archive is the backups of one store. It is safe for concurrent use.
@@ -62,6 +64,7 @@ const (
 	kindProof    = "proofs"
 	kindHold     = "holds"
 	kindLog      = "log"
+	kindOwner    = "owners"
 )
 
 // prefix is what all objects of a kind and a scope begin with. An empty scope means all.

@@ -63,8 +63,8 @@ func (l *Log) append(ctx context.Context, s Segment, body []byte) error {
 	return l.confirm(ctx, s, key, object, mine)
 }
 
-// confirm believes the list of the store, and not its answer: what was put is there as a whole, and nothing else has the
-// name. That name holds a hash of the content, so what else has it has other content.
+// confirm believes the list of the store, and not its answer: what was put is there as a whole, and nothing else has
+// the name. That name holds a hash of the content, so what else has it has other content.
 func (l *Log) confirm(ctx context.Context, s Segment, key string, object []byte, mine bool) error {
 	a, listed := l.archive, false
 	for o, err := range store.All(ctx, a.store, key[:strings.LastIndexByte(key, '/')+1]+escape(s.Name)+"_") {

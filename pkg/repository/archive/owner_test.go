@@ -1,0 +1,71 @@
+package archive
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store/storetest"
+)
+
+// TestClaim: a log belongs to the Kubernetes cluster that asked first, also while certificates are renewed.
+func TestClaim(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		l := Open(s, Keys{}).Log(scope, "1")
+		for i, step := range []struct {
+			by    []string
+			other bool
+		}{
+			{by: nil},
+			{by: []string{"a"}},
+			{by: []string{"a"}},
+			{by: []string{"x"}, other: true},
+			{by: []string{"b", "a"}},
+			{by: []string{"b"}},
+			{by: []string{"x", "y"}, other: true},
+			{by: []string{"c", "b", "d"}},
+			{by: []string{"d"}},
+			{by: nil},
+		} {
+			err := l.Claim(t.Context(), step.by)
+			if step.other != errors.Is(err, ErrOwner) || !step.other && err != nil {
+				t.Errorf("step %d, %v: %v", i, step.by, err)
+			}
+			if step.other && !strings.Contains(err.Error(), "owners/"+scope.Namespace+"/"+scope.Cluster+"/1/1") {
+				t.Errorf("the object is not named: %v", err)
+			}
+		}
+		if err := Open(s, Keys{}).Log(scope, "2").Claim(t.Context(), []string{"x"}); err != nil {
+			t.Errorf("another incarnation: %v", err)
+		}
+		if got := storetest.Keys(t, s, kindOwner+"/"); len(got) != 4 {
+			t.Errorf("it keeps %v", got)
+		}
+	})
+}
+
+// TestClaimAtOnce has many ask at the same time: one has it.
+func TestClaimAtOnce(t *testing.T) {
+	s := directory(t)
+	errs := make([]error, 20)
+	var group sync.WaitGroup
+	for i := range errs {
+		group.Go(func() { errs[i] = Open(s, Keys{}).Log(scope, "1").Claim(t.Context(), []string{strconv.Itoa(i % 10)}) })
+	}
+	group.Wait()
+	won := map[int]bool{}
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			won[i%10] = true
+		case !errors.Is(err, ErrOwner):
+			t.Error(err)
+		}
+	}
+	if len(won) != 1 {
+		t.Errorf("it belongs to %v", won)
+	}
+}
