@@ -151,6 +151,9 @@ func (b backlog) String() string {
 	return fmt.Sprintf("%d %s, %s", b.files, word, b.since.Truncate(time.Second))
 }
 
+// late says whether it is worth a warning.
+func (b backlog) late() bool { return b.files > mostWaiting || b.files > 0 && b.since > longestWait }
+
 // unarchived measures what waits.
 func (s *Server) unarchived() (backlog, error) {
 	ready, err := s.waiting()

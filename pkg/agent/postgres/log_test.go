@@ -117,3 +117,21 @@ func TestArchiveCommand(t *testing.T) {
 		t.Errorf("of a server that stops it ends with %v after %s", err, time.Since(began))
 	}
 }
+
+func TestLate(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		waits backlog
+		want  bool
+	}{
+		"nothing waits":          {backlog{}, false},
+		"some, for a moment":     {backlog{files: 16, since: time.Second}, false},
+		"many, for a moment":     {backlog{files: 17, since: time.Second}, true},
+		"one, for five minutes":  {backlog{files: 1, since: 5 * time.Minute}, false},
+		"one, for a longer time": {backlog{files: 1, since: 5*time.Minute + time.Second}, true},
+	} {
+		if got := test.waits.late(); got != test.want {
+			t.Errorf("%s: it is worth a warning: %t", name, got)
+		}
+	}
+}

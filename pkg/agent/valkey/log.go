@@ -14,8 +14,12 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/logfile"
 )
 
-// mostWaiting is how many files of the log may wait for the archive before it is worth a warning.
-const mostWaiting = 16
+// mostWaiting is how many files of the log may wait for the archive, and longestWait how long the oldest, before it is
+// worth a warning. What archives asks every two seconds.
+const (
+	mostWaiting = 16
+	longestWait = 5 * time.Minute
+)
 
 // forksOf says where the timelines of a copy begin. A timeline that goes on from an unknown place has no parent.
 func forksOf(l datadir.Lineage) (all []logfile.Fork) {
@@ -124,16 +128,17 @@ func (s *Server) measureLog(m *api.Measures) {
 		return
 	}
 	files, lost := s.log.buffer.Files()
-	waiting := "0"
+	waiting, since := "0", time.Duration(0)
 	if n := len(files); n > 0 {
+		since = time.Since(files[0].Since)
 		word := "files"
 		if n == 1 {
 			word = "file"
 		}
-		waiting = fmt.Sprintf("%d %s, %s", n, word, time.Since(files[0].Since).Truncate(time.Second))
+		waiting = fmt.Sprintf("%d %s, %s", n, word, since.Truncate(time.Second))
 	}
 	m.Readings = append(m.Readings, api.Reading{Name: "unarchived", Value: waiting})
-	if len(files) > mostWaiting {
+	if len(files) > mostWaiting || since > longestWait {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("%s of the log wait for the archive: the logs of the pod "+
 			"NAME-archive-0 say why", waiting))
 	}
