@@ -1,0 +1,78 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
+)
+
+// pruneLog deletes the segments before the first that a kept backup of the same timeline starts from. A timeline
+// that no kept backup starts from stays. As long as backups of several timelines are kept, so does all of the log: what
+// goes on from a backup of the older one needs the younger one from its beginning. All of it stays too while something
+// holds a backup that goes: a restore of that one may need its log. The manifests went before: nobody holds one later.
+func (a *Archive) pruneLog(ctx context.Context, p *Plan) (int, error) {
+	first := map[string]map[string]string{} // by incarnation and timeline
+	for _, d := range p.Decisions {
+		if !d.Keep || d.Log == nil {
+			continue
+		}
+		if first[d.Incarnation] == nil {
+			first[d.Incarnation] = map[string]string{}
+		}
+		if at, ok := first[d.Incarnation][d.Log.Timeline]; !ok || d.Log.Segment < at {
+			first[d.Incarnation][d.Log.Timeline] = d.Log.Segment
+		}
+	}
+	if !slices.ContainsFunc(p.Decisions, func(d Decision) bool { return !d.Keep }) {
+		return 0, nil
+	}
+	if held, err := a.heldBeside(ctx, p); err != nil || held {
+		return 0, err
+	}
+	deleted := 0
+	for incarnation, timelines := range first {
+		if len(timelines) > 1 {
+			continue
+		}
+		all, err := a.Log(p.Scope, incarnation).Segments(ctx)
+		if err != nil {
+			return deleted, err
+		}
+		for _, s := range all {
+			if at, ok := timelines[s.Timeline]; !ok || s.Name >= at {
+				continue
+			}
+			err := a.store.Delete(ctx, s.key)
+			if errors.Is(err, store.ErrRetained) {
+				continue
+			}
+			if err != nil {
+				return deleted, fmt.Errorf("prune the log of %s: %w", p.Cluster, err)
+			}
+			deleted++
+		}
+	}
+	return deleted, nil
+}
+
+// heldBeside says whether something holds a backup that a plan does not keep, or that is gone.
+func (a *Archive) heldBeside(ctx context.Context, p *Plan) (bool, error) {
+	holds, err := a.holds(ctx, p.Scope)
+	if err != nil {
+		return false, err
+	}
+	for _, d := range p.Decisions {
+		if d.Keep {
+			delete(holds, d.Attempt)
+		}
+	}
+	for _, all := range holds {
+		if slices.ContainsFunc(all, func(h Hold) bool { return h.Until.After(p.now) }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
