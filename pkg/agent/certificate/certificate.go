@@ -62,7 +62,7 @@ func (k *Keeper) Identity() Identity {
 }
 
 // checkInterval is how often the files are compared with what is held.
-const checkInterval = 2 * time.Second
+const checkInterval = 10 * time.Second
 
 // Run follows the files until the context is done. A new identity is in force once take has returned without an error;
 // until then it is tried again. What goes wrong is reported.

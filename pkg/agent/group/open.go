@@ -96,7 +96,8 @@ func (g *Group) open(inner durable) error {
 	// They are more than hasten asks for: the library acts at once only on a time that gets shorter.
 	config.HeartbeatTimeout, config.ElectionTimeout = c.Election+time.Nanosecond, c.Election+time.Nanosecond
 	config.LeaderLeaseTimeout = c.Election
-	config.CommitTimeout = c.Election / 2
+	// The next entry tells that the last one was agreed on, and renewals come more often.
+	config.CommitTimeout = c.Election
 	config.ShutdownOnRemove, config.NoLegacyTelemetry, config.Logger = false, true, log
 	config.SnapshotThreshold, config.TrailingLogs = 4096, 1024
 	if err := c.recover(config, inner, snapshots); err != nil {
@@ -134,7 +135,12 @@ func (g *Group) open(inner durable) error {
 	if err := g.bootstrap(config, snapshots, transport); err != nil {
 		return errors.Join(err, transport.Close())
 	}
-	if g.raft, err = raft.NewRaft(config, g.machine, g.store, g.store, snapshots, transport); err != nil {
+	// What was stored last is sent to each follower, and not read from the disk for that.
+	cache, err := raft.NewLogCache(cached, g.store)
+	if err != nil {
+		return errors.Join(fmt.Errorf("start the group: %w", err), transport.Close())
+	}
+	if g.raft, err = raft.NewRaft(config, g.machine, cache, g.store, snapshots, transport); err != nil {
 		return errors.Join(fmt.Errorf("start the group: %w", err), transport.Close())
 	}
 	g.hasten()

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -9,28 +10,72 @@ import (
 )
 
 // paced is a transport on which heartbeats have a least interval: the library sends one each tenth of the time in which
-// a follower expects one, which costs more at rest than all else that an agent does.
+// a follower expects one, which costs more at rest than all else that an agent does. What a follower answered to
+// entries counts as one: it has heard of its leader.
 type paced struct {
 	*raft.NetworkTransport
-	interval time.Duration
+	pace
 }
 
 // heartbeats is how many of them fit at least in the time in which a follower expects one.
 const heartbeats = 2.5
 
 func newPaced(t *raft.NetworkTransport, election time.Duration) *paced {
-	return &paced{NetworkTransport: t, interval: time.Duration(float64(election) / heartbeats)}
+	return &paced{NetworkTransport: t, pace: pace{interval: time.Duration(float64(election) / heartbeats),
+		sent: map[raft.ServerID]time.Time{}}}
 }
 
-// AppendEntries sends entries at once, and a heartbeat with the next pulse.
+// pace knows when each follower was last sent a heartbeat, or entries that it answered.
+type pace struct {
+	interval time.Duration
+
+	mu   sync.Mutex
+	sent map[raft.ServerID]time.Time
+}
+
+func (p *pace) note(id raft.ServerID, sent time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if sent.After(p.sent[id]) {
+		p.sent[id] = sent
+	}
+}
+
+// due is the time until a follower has heard nothing for an interval.
+func (p *pace) due(id raft.ServerID) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.interval - time.Since(p.sent[id])
+}
+
+// wait returns once a heartbeat is due, within a sixteenth of the interval, with a pulse if there is one before.
+func (p *pace) wait(id raft.ServerID) {
+	for due := p.due(id); due > p.interval/16; due = p.due(id) {
+		next := pulse.Next(p.interval / 2)
+		if next > due {
+			next = due
+		} else {
+			next += (due - next).Truncate(p.interval / 2)
+		}
+		time.Sleep(next)
+	}
+}
+
+// AppendEntries sends entries at once, and a heartbeat when one is due.
 func (p *paced) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest,
 	resp *raft.AppendEntriesResponse,
 ) error {
-	if len(args.Entries) == 0 && args.PrevLogEntry == 0 && args.PrevLogTerm == 0 && args.LeaderCommitIndex == 0 {
-		time.Sleep(pulse.Next(p.interval))
+	heartbeat := len(args.Entries) == 0 && args.PrevLogEntry == 0 && args.PrevLogTerm == 0 && args.LeaderCommitIndex == 0
+	if heartbeat {
+		p.wait(id)
 	}
 	bound(args)
-	return p.NetworkTransport.AppendEntries(id, target, args, resp)
+	sent := time.Now()
+	err := p.NetworkTransport.AppendEntries(id, target, args, resp)
+	if err == nil || heartbeat {
+		p.note(id, sent)
+	}
+	return err
 }
 
 // bound lowers the index that a follower may commit to that of the last entry which the request proves: the one before

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -63,6 +65,39 @@ func TestStaleEntries(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("nothing was applied")
 	}
+}
+
+// TestPace: a follower hears something in each interval, and a heartbeat only if it heard nothing else.
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPaced(nil, time.Second)
+		began, last, longest, beats := time.Now(), time.Now(), time.Duration(0), 0
+		var mu sync.Mutex
+		hear := func() {
+			mu.Lock()
+			defer mu.Unlock()
+			now := time.Now()
+			longest, last = max(longest, now.Sub(last)), now
+			p.note("a", now)
+		}
+		var all sync.WaitGroup
+		all.Go(func() { // renewals
+			for range 60 {
+				time.Sleep(time.Second)
+				hear()
+			}
+		})
+		for time.Since(began) < time.Minute {
+			time.Sleep(150 * time.Millisecond) // as the library does
+			p.wait("a")
+			hear()
+			beats++
+		}
+		all.Wait()
+		if longest > p.interval || beats < 100 || beats > 125 {
+			t.Errorf("%d heartbeats in a minute, nothing heard for %s", beats, longest)
+		}
+	})
 }
 
 // listen opens a port of this machine.

@@ -17,6 +17,9 @@ const stall = 3 * time.Second
 // fullRetry is the interval at which a write to a full disk is tried again.
 const fullRetry = 200 * time.Millisecond
 
+// cached is how many entries of the log are kept in memory.
+const cached = 8
+
 // durable is what a store of the group offers: its log, and the term and vote of this voter.
 type durable interface {
 	raft.LogStore

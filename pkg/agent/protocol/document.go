@@ -247,6 +247,17 @@ func (d *Document) Data() []MemberID {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.Members)), func(m MemberID) bool { return d.Members[m].Witness })
 }
 
+// leaving are the members that leave.
+func (d *Document) leaving() (ids []MemberID) {
+	for id, m := range d.Members {
+		if m.Leaving {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
 // SoleVoter says that nobody but the primary votes, or was offered a vote: nobody else can agree on a seal.
 func (d *Document) SoleVoter() bool {
 	return len(d.Voters) == 1 && d.Voters[0] == d.Primary && d.OfferedVote == ""

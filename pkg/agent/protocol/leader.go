@@ -36,7 +36,7 @@ func (n *Node) lead() {
 	n.seal()
 	n.appoint()
 	n.changeVotes()
-	for _, id := range slices.Sorted(maps.Keys(d.Members)) {
+	for _, id := range d.leaving() {
 		if Removable(d, id) == nil {
 			n.propose("remove "+string(id), &RemoveMember{Member: id})
 		}
