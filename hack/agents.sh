@@ -15,7 +15,7 @@ fi
 others='TestConvert$|TestConvertLinked$|TestConvertCloned$|TestIncremental'
 whole=
 if [ "${DBOP_TORTURE:-}" = all ]; then
-	others='TestConvert|TestTargets|TestCheckData|TestIncremental|TestMoveBackMajor' whole=yes
+	others='TestConvert|TestTargets|TestRandomMoments|TestStockRestore|TestCheckData|TestIncremental|TestMoveBackMajor' whole=yes
 fi
 work=$(mktemp -d "${TMPDIR:-/tmp}/dbop-agents.XXXXXX")
 trap 'umount "$work/clones" 2>/dev/null || true; rm -rf "$work"' EXIT

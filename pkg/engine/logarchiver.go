@@ -42,6 +42,8 @@ type LogSource interface {
 type WaitingLog struct {
 	Name    string
 	Members []string
+	// Primary says that the primary is the first of them: what it has is the history of the cluster.
+	Primary bool
 }
 
 // LogFile describes a file of the log. Within a timeline one follows another if it starts where that ends.

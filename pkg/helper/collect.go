@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -42,8 +41,8 @@ const (
 
 // Run collects until the context is done. What fails is tried again, but not for ever where nothing succeeds:
 // certificates and keys may have been renewed, which only who made it can read again. A member that is away for long
-// is no such failure. Another history in the archive ends it at once, with archive.ErrConflict: what follows here must
-// not go on from what is there.
+// is no such failure. Where the archive has other bytes than the primary it ends at once, with archive.ErrConflict:
+// that is another history, and what follows here must not go on from it.
 func (c *Collector) Run(ctx context.Context) error {
 	last := time.Now()
 	for {
@@ -76,7 +75,6 @@ func (c *Collector) Round(ctx context.Context) (progress bool, err error) {
 		return false, err
 	}
 	waiting, failed := c.Source.WaitingLog(ctx)
-	slices.SortFunc(waiting, func(a, b engine.WaitingLog) int { return strings.Compare(a.Name, b.Name) })
 	sums, errs := c.archiveAll(ctx, waiting)
 	progress = waiting != nil && len(waiting) == 0
 	for i, w := range waiting {
@@ -105,6 +103,10 @@ func (c *Collector) archiveAll(ctx context.Context, waiting []engine.WaitingLog)
 			}
 			sums[i], errs[i] = c.archive(ctx, w)
 			if errors.Is(errs[i], archive.ErrConflict) {
+				if !w.Primary { // that member differs from the others, and the archive needs nothing of it
+					errs[i] = fmt.Errorf("only replicas keep it: %v", errs[i]) //nolint:errorlint // it is no conflict
+					return nil
+				}
 				conflict.Store(true)
 			}
 			return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,9 @@ type members struct {
 	failed error
 	// some answer although others fail.
 	some bool
-	lost []string
+	// replica: the primary has let them go.
+	replica bool
+	lost    []string
 }
 
 func (m *members) WaitingLog(context.Context) ([]engine.WaitingLog, error) {
@@ -37,8 +40,9 @@ func (m *members) WaitingLog(context.Context) ([]engine.WaitingLog, error) {
 		out = []engine.WaitingLog{}
 	}
 	for name := range m.kept {
-		out = append(out, engine.WaitingLog{Name: name, Members: []string{"db-1"}})
+		out = append(out, engine.WaitingLog{Name: name, Members: []string{"db-1"}, Primary: !m.replica})
 	}
+	slices.SortFunc(out, func(a, b engine.WaitingLog) int { return strings.Compare(a.Name, b.Name) })
 	return out, m.failed
 }
 
@@ -62,10 +66,9 @@ func (m *members) ConfirmLog(ctx context.Context, w engine.WaitingLog, sum strin
 	return nil
 }
 
-// TestCollectorConfirmsWhatIsDurable, and nothing before, whatever the store does; a second collector reads nothing
-// again that is archived.
-func TestCollectorConfirmsWhatIsDurable(t *testing.T) {
-	t.Parallel()
+// signing are new keys, without encryption.
+func signing(t *testing.T) archive.Keys {
+	t.Helper()
 	signer, public, err := archive.NewSigner("test")
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +77,14 @@ func TestCollectorConfirmsWhatIsDurable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return keys
+}
+
+// TestCollectorConfirmsWhatIsDurable, and nothing before, whatever the store does; a second collector reads nothing
+// again that is archived.
+func TestCollectorConfirmsWhatIsDurable(t *testing.T) {
+	t.Parallel()
+	keys := signing(t)
 	dir, err := store.NewDirectory(t.TempDir() + "/store")
 	if err != nil {
 		t.Fatal(err)
@@ -103,14 +114,7 @@ func TestCollectorConfirmsWhatIsDurable(t *testing.T) {
 // nothing that follows it is archived.
 func TestCollectorEndsAtAnotherHistory(t *testing.T) {
 	t.Parallel()
-	signer, public, err := archive.NewSigner("test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, err := archive.ParseKeys(nil, nil, signer, []string{public})
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := signing(t)
 	for name, known := range map[string]bool{"known": true, "found by the append": false} {
 		dir, err := store.NewDirectory(t.TempDir() + "/store")
 		if err != nil {
@@ -138,6 +142,29 @@ func TestCollectorEndsAtAnotherHistory(t *testing.T) {
 		if all, err := log.Segments(t.Context()); err != nil || len(all) != 1 {
 			t.Errorf("%s: the archive has %d files, %v", name, len(all), err)
 		}
+	}
+}
+
+// TestCollectorLeavesAReplica whose file has other bytes than what the primary had archived: the rest is archived.
+func TestCollectorLeavesAReplica(t *testing.T) {
+	t.Parallel()
+	keys := signing(t)
+	dir, err := store.NewDirectory(t.TempDir() + "/store")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := archive.Open(dir, keys).Log(archive.Scope{Namespace: "ns", Cluster: "db"}, "token")
+	m := &members{kept: map[string]string{"2": "damaged", "3": "later"}, log: log, replica: true}
+	first := archive.Segment{Timeline: "1", Name: "2", Start: "0/1", End: "0/2", Time: time.Now()}
+	if err := log.Append(t.Context(), first, []byte("two")); err != nil {
+		t.Fatal(err)
+	}
+	progress, err := (&Collector{Source: m, Log: log}).Round(t.Context())
+	if !progress || err == nil || errors.Is(err, archive.ErrConflict) {
+		t.Errorf("progress %t, %v", progress, err)
+	}
+	if _, kept := m.kept["2"]; !kept || len(m.kept) != 1 {
+		t.Errorf("the replica keeps %v", m.kept)
 	}
 }
 

@@ -96,7 +96,7 @@ func (g *Group) open(inner durable) error {
 	// They are more than hasten asks for: the library acts at once only on a time that gets shorter.
 	config.HeartbeatTimeout, config.ElectionTimeout = c.Election+time.Nanosecond, c.Election+time.Nanosecond
 	config.LeaderLeaseTimeout = c.Election
-	// The next entry tells that the last one was agreed on, and renewals come more often.
+	// The next entry tells that the last one was agreed on, and a renewal comes as often.
 	config.CommitTimeout = c.Election
 	config.ShutdownOnRemove, config.NoLegacyTelemetry, config.Logger = false, true, log
 	config.SnapshotThreshold, config.TrailingLogs = 4096, 1024

@@ -47,13 +47,14 @@ func (s *Session) WaitingLog(ctx context.Context) ([]engine.WaitingLog, error) {
 	return join(all), errors.Join(errs...)
 }
 
+// join lists each file once. The first is the primary.
 func join(all []kept) []engine.WaitingLog {
 	out := []engine.WaitingLog{}
 	for _, k := range all {
 		for _, name := range k.files.Names {
 			i := slices.IndexFunc(out, func(w engine.WaitingLog) bool { return w.Name == name })
 			if i < 0 {
-				out, i = append(out, engine.WaitingLog{Name: name}), len(out)
+				out, i = append(out, engine.WaitingLog{Name: name, Primary: k.member == all[0].member}), len(out)
 			}
 			out[i].Members = append(out[i].Members, k.member)
 		}
