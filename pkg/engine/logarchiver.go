@@ -14,6 +14,9 @@ import (
 type LogArchiver interface {
 	// ArchiveRepository is the repository that takes the log, by its name; "" for none. It is pure.
 	ArchiveRepository(spec v1alpha1.DatabaseClusterSpec) string
+	// ArchiveInterval is how often a file of the log is complete at least, as the database writes times; "" for whenever
+	// one is full. What is in none goes with the volumes. It is pure.
+	ArchiveInterval(spec v1alpha1.DatabaseClusterSpec) string
 	// LogWindow says how far a backup can be brought by the files that an archive has. It is pure.
 	LogWindow(backup SnapshotFacts, archive []LogFile) LogWindow
 	// CheckTarget returns a target as the database writes it. It refuses one that the database can't have, and a place in

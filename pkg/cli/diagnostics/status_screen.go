@@ -41,6 +41,9 @@ func (s statusSheet) lines(now time.Time) [][2]string {
 	add := func(title, format string, args ...any) {
 		out = append(out, [2]string{title, fmt.Sprintf(format, args...)})
 	}
+	if s.Archive != nil {
+		add("Archived log:", "%s", s.Archive.text())
+	}
 	if s.Schedule != nil {
 		add("Scheduled backups:", "%s; next: %s", s.Schedule.State(), command.NextText(s.Schedule, now))
 	}

@@ -27,6 +27,8 @@ type statusSheet struct {
 	LastBackup         *v1alpha1.BackupReference `json:"lastBackup,omitempty"`
 	LastVerifiedBackup *v1alpha1.BackupReference `json:"lastVerifiedBackup,omitempty"`
 	Schedule           *health.Schedule          `json:"schedule,omitempty"`
+	// Archive takes the log, for engines that archive it.
+	Archive *archiveStatus `json:"archive,omitempty"`
 	// Hold keeps members from leading that don't lead now.
 	Hold *engine.Hold `json:"hold,omitempty"`
 	// Source is the server outside of the cluster that it copies or follows.
@@ -85,7 +87,7 @@ func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 		LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: health.Scheduled(s), Source: s.View.Source,
 		Hold:   s.View.Hold,
 		Paused: c.Spec.Paused, Pause: c.Status.Pause, Unasked: s.Unasked,
-		AgentImage: rules.AgentImage(e, c)}
+		AgentImage: rules.AgentImage(e, c), Archive: archiveOf(e, s)}
 	leader, led := s.View.Leader()
 	for _, name := range memberNames(s) {
 		m := memberStatus{Member: s.View.Member(name)}
@@ -112,6 +114,32 @@ func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 			From: op.Spec.RequestedFrom, Started: op.Status.StartedAt.Time, Step: lastStep(op), Message: op.Status.Message}
 	}
 	return out
+}
+
+// archiveStatus is where the log goes.
+type archiveStatus struct {
+	Repository string `json:"repository"`
+	// Interval is how often a file is complete at least; "" for whenever one is full.
+	Interval string `json:"interval,omitempty"`
+}
+
+// archiveOf is nil where no log is archived.
+func archiveOf(e engine.Engine, s ops.State) *archiveStatus {
+	to := health.ArchiveRepository(e, s)
+	if to == "" {
+		return nil
+	}
+	return &archiveStatus{Repository: to, Interval: health.ArchiveInterval(e, s)}
+}
+
+// text says what the loss of all volumes takes along.
+func (a archiveStatus) text() string {
+	since := "since the last file was full"
+	if a.Interval != "" {
+		since = "in the last " + a.Interval
+	}
+	return fmt.Sprintf("in %s; the loss of all volumes loses what was committed %s, and the files that wait (UNARCHIVED)",
+		a.Repository, since)
 }
 
 // memberNames is everything that exists or is registered, each once.

@@ -73,6 +73,40 @@ func TestStatusTellsAgents(t *testing.T) {
 	}
 }
 
+// archiver is an engine whose log is archived.
+type archiver struct {
+	opstest.Engine
+	engine.LogArchiver
+
+	interval string
+}
+
+func (archiver) ArchiveRepository(v1alpha1.DatabaseClusterSpec) string { return "offsite" }
+
+func (a archiver) ArchiveInterval(v1alpha1.DatabaseClusterSpec) string { return a.interval }
+
+// TestStatusTellsArchive: what the loss of all volumes takes along is told where the log is archived.
+func TestStatusTellsArchive(t *testing.T) {
+	t.Parallel()
+	for interval, want := range map[string]string{
+		"60s": "\nArchived log:           in offsite; the loss of all volumes loses what was committed in the last 60s, and " +
+			"the files that wait (UNARCHIVED)\n",
+		"": "committed since the last file was full, and",
+	} {
+		var out bytes.Buffer
+		if err := newStatusSheet(archiver{interval: interval}, opstest.Well(1)).print(&out, printer.Palette{}, time.Now(),
+			printer.NewTables()); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	if sheet := newStatusSheet(opstest.Engine{}, opstest.Well(1)); sheet.Archive != nil {
+		t.Errorf("of an engine without a log it tells %+v", sheet.Archive)
+	}
+}
+
 // TestStatusTellsWarnings: what members warn of is in no verdict, and is shown.
 func TestStatusTellsWarnings(t *testing.T) {
 	t.Parallel()

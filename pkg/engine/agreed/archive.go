@@ -1,8 +1,10 @@
 package agreed
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
+	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
@@ -13,6 +15,18 @@ const (
 	// ArchiveTimeout bounds what the loss of all members takes along, unless a person sets another time.
 	ArchiveTimeout = "60s"
 )
+
+// ArchiveInterval is what an option of that name says, or the time that holds without it; "" where it is switched off.
+func ArchiveInterval(config map[string]string, option string) string {
+	text := cmp.Or(config[option], ArchiveTimeout)
+	switch {
+	case !strings.ContainsAny(text, "123456789"):
+		return "" // 0, of any unit
+	case strings.Trim(text, "0123456789") == "":
+		return text + "s"
+	}
+	return text
+}
 
 // WithoutArchive takes the option that has the log archived out of a copy of the options, and says whether it was
 // there.

@@ -14,9 +14,17 @@ import (
 
 var _ engine.LogArchiver = (*Engine)(nil)
 
+// archiveTimeout is the setting that says how often a file of the log is complete.
+const archiveTimeout = "archive_timeout"
+
 // ArchiveRepository implements engine.LogArchiver.
 func (*Engine) ArchiveRepository(spec v1alpha1.DatabaseClusterSpec) string {
 	return spec.Config[agreed.ArchiveRepository]
+}
+
+// ArchiveInterval implements engine.LogArchiver.
+func (*Engine) ArchiveInterval(spec v1alpha1.DatabaseClusterSpec) string {
+	return agreed.ArchiveInterval(spec.Config, archiveTimeout)
 }
 
 // settings reads the options of a spec. With an archive every member keeps its log until that has it: then a failover
@@ -28,8 +36,8 @@ func settings(config map[string]string) (protocol.Settings, error) {
 	}
 	if archives {
 		rest["archive_mode"] = "always"
-		if rest["archive_timeout"] == "" {
-			rest["archive_timeout"] = agreed.ArchiveTimeout
+		if rest[archiveTimeout] == "" {
+			rest[archiveTimeout] = agreed.ArchiveTimeout
 		}
 	}
 	return agreed.Settings(rest)

@@ -21,6 +21,11 @@ func (*Engine) ArchiveRepository(spec v1alpha1.DatabaseClusterSpec) string {
 	return spec.Config[agreed.ArchiveRepository]
 }
 
+// ArchiveInterval implements engine.LogArchiver.
+func (*Engine) ArchiveInterval(spec v1alpha1.DatabaseClusterSpec) string {
+	return agreed.ArchiveInterval(spec.Config, archiveTimeout)
+}
+
 // settings reads the options of a spec. With an archive the agents keep a log.
 func settings(config map[string]string) (protocol.Settings, error) {
 	rest, archives, err := agreed.WithoutArchive(config)

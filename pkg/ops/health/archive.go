@@ -16,6 +16,15 @@ func ArchiveRepository(e engine.Engine, s ops.State) string {
 	return a.ArchiveRepository(s.Cluster.Spec)
 }
 
+// ArchiveInterval is how often a file of the archived log is complete at least; "" for whenever one is full.
+func ArchiveInterval(e engine.Engine, s ops.State) string {
+	a, ok := e.(engine.LogArchiver)
+	if !ok || s.Cluster == nil {
+		return ""
+	}
+	return a.ArchiveInterval(s.Cluster.Spec)
+}
+
 // OfArchive reports whether a difference is of what archives the log. The archive is made again as a whole.
 func OfArchive(s ops.State, d drift.Difference) bool {
 	return d.Object == KindWorkload+"/"+v1alpha1.Archive(s.Cluster.Name)
