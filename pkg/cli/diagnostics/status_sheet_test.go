@@ -89,8 +89,8 @@ func (a archiver) ArchiveInterval(v1alpha1.DatabaseClusterSpec) string { return 
 func TestStatusTellsArchive(t *testing.T) {
 	t.Parallel()
 	for interval, want := range map[string]string{
-		"60s": "\nArchived log:           in offsite; the loss of all volumes loses what was committed in the last 60s, and " +
-			"the files that wait (UNARCHIVED)\n",
+		"60s": "\nArchived log:           in offsite; the loss of all volumes loses what was committed in the last 60s, " +
+			"and the files that wait (UNARCHIVED)\n",
 		"": "committed since the last file was full, and",
 	} {
 		var out bytes.Buffer

@@ -19,9 +19,9 @@ const otherAuthority = "-----BEGIN CERTIFICATE-----\nb3RoZXI=\n-----END CERTIFIC
 
 var moments = regexp.MustCompile(`[-0-9]{10}T[0-9:]{8}Z`)
 
-// TestArchiveOfACopy has what archives the log see another Kubernetes cluster, as it does in a namespace that was copied
-// there with its records and volumes. It archives nothing into the log of the original, and the status says so. What
-// sees its own cluster again goes on.
+// TestArchiveOfACopy has what archives the log see another Kubernetes cluster, as it does in a namespace that was
+// copied there with its records and volumes. It archives nothing into the log of the original, and the status says so.
+// What sees its own cluster again goes on.
 func TestArchiveOfACopy(t *testing.T) {
 	if !torture.Full() {
 		t.Skip("make torture ENGINE=postgres runs it; TestArchiveOfACopy of the agents has two clusters archive in one place")
