@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,10 +37,16 @@ func (l *Log) Claim(ctx context.Context, by []string) error {
 			return nil
 		case len(known) > 0 && len(missing) == len(by):
 			return fmt.Errorf("archive the log of %s: %w, as %s in %s says, so this cluster is a copy. A restore in place "+
-				"gives it a log of its own. If the other one is gone for good, delete that object", l.scope.Cluster, ErrOwner,
-				objects[0], l.archive.store.URL())
+				"gives it a log of its own. If the other one is gone for good, delete that", l.scope.Cluster, ErrOwner,
+				strings.Join(objects, " and "), l.archive.store.URL())
 		}
-		key := l.ownerPrefix() + strconv.Itoa(len(objects)+1)
+		last := 0 // a person may have deleted one in between
+		for _, o := range objects {
+			if n, err := strconv.Atoi(path.Base(o)); err == nil {
+				last = max(last, n)
+			}
+		}
+		key := l.ownerPrefix() + strconv.Itoa(last+1)
 		err = l.archive.store.Put(ctx, key, []byte(strings.Join(missing, "\n")+"\n"), store.Options{})
 		// Somebody else was faster: then what that one said counts.
 		if err != nil && !errors.Is(err, store.ErrExists) {

@@ -1,11 +1,13 @@
 package archive
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store/storetest"
@@ -45,6 +47,28 @@ func TestClaim(t *testing.T) {
 			t.Errorf("it keeps %v", got)
 		}
 	})
+}
+
+// TestClaimDeleted: a person deletes one of several objects that say whose the log is. Those that are left count.
+func TestClaimDeleted(t *testing.T) {
+	s := directory(t)
+	l := Open(s, Keys{}).Log(scope, "1")
+	for _, by := range [][]string{{"a"}, {"a", "b"}} {
+		if err := l.Claim(t.Context(), by); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Delete(t.Context(), l.ownerPrefix()+"1"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	if err := l.Claim(ctx, []string{"b", "c"}); err != nil {
+		t.Error(err)
+	}
+	if err := l.Claim(ctx, []string{"a"}); !errors.Is(err, ErrOwner) {
+		t.Errorf("what was deleted counts: %v", err)
+	}
 }
 
 // TestClaimAtOnce has many ask at the same time: one has it.
