@@ -15,6 +15,10 @@ import (
 // fetches is how many parts are read ahead; each holds store.PartSize bytes.
 const fetches = 3
 
+// slice is how much of a part is compared and passed on at once: what was just hashed is decrypted while a processor
+// still has it at hand.
+const slice = 256 << 10
+
 // Read streams one stream of a backup. io.EOF comes only after every volume had the size and the SHA-256 of the
 // manifest; until then the reader must not use what it got. ErrDamaged comes as soon as anything differs.
 func (a *Archive) Read(ctx context.Context, m *Manifest, stream string) (io.ReadCloser, error) {
@@ -40,20 +44,12 @@ type streamReader struct {
 
 	next    int
 	stored  *storedReader
-	content io.ReadCloser
+	content volume.Reader
 	err     error
 }
 
 func (r *streamReader) Read(p []byte) (int, error) {
-	for r.err == nil {
-		if r.content == nil {
-			if r.next == len(r.stream.Volumes) {
-				r.err = io.EOF
-				break
-			}
-			r.err = r.explain(r.open())
-			continue
-		}
+	for r.ready() {
 		n, err := r.content.Read(p)
 		if errors.Is(err, io.EOF) {
 			err = r.finish()
@@ -64,6 +60,50 @@ func (r *streamReader) Read(p []byte) (int, error) {
 		}
 	}
 	return 0, r.err
+}
+
+// WriteTo implements io.WriterTo: nothing is copied on the way to w.
+func (r *streamReader) WriteTo(w io.Writer) (total int64, err error) {
+	to := &taker{Writer: w}
+	for r.ready() {
+		n, err := r.content.WriteTo(to)
+		total += n
+		if to.err != nil {
+			return total, to.err
+		}
+		if err == nil {
+			err = r.finish()
+		}
+		r.err = r.explain(err)
+	}
+	if errors.Is(r.err, io.EOF) {
+		return total, nil
+	}
+	return total, r.err
+}
+
+// taker tells an error of who takes a stream from one of the stream.
+type taker struct {
+	io.Writer
+
+	err error
+}
+
+func (t *taker) Write(p []byte) (n int, err error) {
+	n, t.err = t.Writer.Write(p)
+	return n, t.err
+}
+
+// ready has a volume to read, unless the stream ended.
+func (r *streamReader) ready() bool {
+	for r.err == nil && r.content == nil {
+		if r.next == len(r.stream.Volumes) {
+			r.err = io.EOF
+			break
+		}
+		r.err = r.explain(r.open())
+	}
+	return r.err == nil
 }
 
 // open begins the next volume.
@@ -135,19 +175,22 @@ type storedReader struct {
 	// free are buffers that nobody uses.
 	free chan []byte
 
-	body, rest []byte
-	err        error
+	// whole is the buffer of the part that rest ends, if it does.
+	whole, rest []byte
+	err         error
 }
 
+// part is one that was fetched, or a slice of it that was hashed: the last one has the buffer of all.
 type part struct {
-	body []byte
-	err  error
+	body, whole []byte
+	err         error
 }
 
 func newStoredReader(ctx context.Context, s store.Store, key string, want Volume) *storedReader {
 	r := &storedReader{
-		ctx: ctx, want: want, key: key, fetched: make(chan chan part, fetches), hashed: make(chan part, 1),
-		free: make(chan []byte, fetches+2),
+		ctx: ctx, want: want, key: key, fetched: make(chan chan part, fetches),
+		hashed: make(chan part, store.PartSize/slice),
+		free:   make(chan []byte, fetches+2),
 	}
 	for range cap(r.free) {
 		r.free <- nil
@@ -173,7 +216,7 @@ func (r *storedReader) fetch(s store.Store) {
 		answer := make(chan part, 1)
 		go func() {
 			body := buffer[:min(store.PartSize, r.want.Bytes-offset)]
-			answer <- part{body, fetch(r.ctx, s, r.key, offset, body)}
+			answer <- part{body, buffer, fetch(r.ctx, s, r.key, offset, body)}
 		}()
 		select {
 		case r.fetched <- answer:
@@ -183,24 +226,31 @@ func (r *storedReader) fetch(s store.Store) {
 	}
 }
 
-// hash takes the parts in order. The last one passes only if the sum is right.
+// hash takes the parts in order. The last slice passes only if the sum is right.
 func (r *storedReader) hash() {
 	defer close(r.hashed)
 	sum, bytes := sha256.New(), int64(0)
 	for answer := range r.fetched {
 		p := <-answer
-		sum.Write(p.body)
-		bytes += int64(len(p.body))
-		if p.err == nil && bytes == r.want.Bytes {
-			p.err = r.compare(sum.Sum(nil))
-		}
-		select {
-		case r.hashed <- p:
-		case <-r.ctx.Done():
-			return
-		}
-		if p.err != nil {
-			return
+		for left := p.body; len(left) > 0; {
+			s := part{body: left[:min(slice, len(left))], err: p.err}
+			left = left[len(s.body):]
+			sum.Write(s.body)
+			bytes += int64(len(s.body))
+			if s.err == nil && bytes == r.want.Bytes {
+				s.err = r.compare(sum.Sum(nil))
+			}
+			if len(left) == 0 {
+				s.whole = p.whole
+			}
+			select {
+			case r.hashed <- s:
+			case <-r.ctx.Done():
+				return
+			}
+			if s.err != nil {
+				return
+			}
 		}
 	}
 }
@@ -257,14 +307,14 @@ func isStore(err error) bool {
 
 func (r *storedReader) Read(p []byte) (int, error) {
 	for len(r.rest) == 0 && r.err == nil {
-		if r.body != nil {
-			r.free <- r.body[:cap(r.body)]
-			r.body = nil
+		if r.whole != nil {
+			r.free <- r.whole
+			r.whole = nil
 		}
 		next, ok := <-r.hashed
 		switch {
 		case ok:
-			r.body, r.rest, r.err = next.body, next.body, next.err
+			r.whole, r.rest, r.err = next.whole, next.body, next.err
 		case r.ctx.Err() != nil:
 			r.err = r.ctx.Err()
 		default:

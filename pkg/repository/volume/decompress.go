@@ -18,14 +18,24 @@ var ErrDamaged = errors.New("stored data is damaged")
 // ErrKey: none of the identities opens it.
 var ErrKey = errors.New("no key opens this backup")
 
-// decoders bounds the memory of one Reader: each holds a frame as it is stored and as it was, 8 MiB.
-const decoders = 4
+// decoders is how many frames are decompressed at once. pieces bounds the memory of one Reader: each holds a frame as it
+// is stored and as it was, 8 MiB. With fewer decoders there are as many, for then some are read ahead.
+const (
+	decoders = 4
+	pieces   = decoders + 1
+)
+
+// Reader is a stream. WriteTo passes on what is left of it without another copy, a frame at a time.
+type Reader interface {
+	io.ReadCloser
+	io.WriterTo
+}
 
 // NewReader reads what Compress made and, for identities, age encrypted. It decompresses several frames at once. The
 // end of the stream comes only after exactly plain bytes, each frame compared with its own checksum before it is
 // passed on. Once Read returned an error, or Close returned, nothing reads from stored any more; Close waits for a
 // read of stored that is under way.
-func NewReader(stored io.Reader, plain int64, identities ...age.Identity) (io.ReadCloser, error) {
+func NewReader(stored io.Reader, plain int64, identities ...age.Identity) (Reader, error) {
 	if len(identities) > 0 {
 		decrypted, err := age.Decrypt(stored, identities...)
 		if _, ok := errors.AsType[*age.NoIdentityMatchError](err); ok {
@@ -42,8 +52,8 @@ func NewReader(stored io.Reader, plain int64, identities ...age.Identity) (io.Re
 	if err != nil {
 		return nil, fmt.Errorf("make a decompressor: %w", err)
 	}
-	r := &reader{decoder: decoder, left: plain, free: make(chan *piece, workers+1), work: make(chan *piece, workers+1),
-		queue: make(chan *piece, workers+1)}
+	r := &reader{decoder: decoder, left: plain, free: make(chan *piece, pieces), work: make(chan *piece, pieces),
+		queue: make(chan *piece, pieces)}
 	for range cap(r.free) {
 		r.free <- &piece{}
 	}
@@ -109,18 +119,38 @@ func (r *reader) decompress() {
 
 // Read returns the first error again and again.
 func (r *reader) Read(p []byte) (int, error) {
-	for len(r.rest) == 0 && r.err == nil {
-		if err := r.next(); err != nil {
-			r.finish()
-			r.err = err
-		}
-	}
+	r.advance()
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]
 	if n > 0 {
 		return n, nil
 	}
 	return 0, r.err
+}
+
+// WriteTo implements io.WriterTo. What w did not take can be read again.
+func (r *reader) WriteTo(w io.Writer) (total int64, err error) {
+	for r.advance(); len(r.rest) > 0; r.advance() {
+		n, err := w.Write(r.rest)
+		total, r.rest = total+int64(n), r.rest[n:]
+		if err != nil {
+			return total, err
+		}
+	}
+	if errors.Is(r.err, io.EOF) {
+		return total, nil
+	}
+	return total, r.err
+}
+
+// advance has something to read, unless the stream ended.
+func (r *reader) advance() {
+	for len(r.rest) == 0 && r.err == nil {
+		if err := r.next(); err != nil {
+			r.finish()
+			r.err = err
+		}
+	}
 }
 
 // next waits for the next piece. What was found to be wrong with it is said before any of its bytes.

@@ -47,6 +47,57 @@ func read(t testing.TB, stored io.Reader, plain int, identities ...age.Identity)
 	return content, err
 }
 
+// brittle takes so many bytes and then fails, once.
+type brittle struct {
+	bytes.Buffer
+
+	left int
+}
+
+var errBrittle = errors.New("the pipe broke")
+
+func (b *brittle) Write(p []byte) (int, error) {
+	if b.left < 0 || len(p) <= b.left {
+		b.left -= len(p)
+		return b.Buffer.Write(p)
+	}
+	n, _ := b.Buffer.Write(p[:b.left])
+	b.left = -1
+	return n, errBrittle
+}
+
+// TestWriteTo: what one writer did not take, another one gets.
+func TestWriteTo(t *testing.T) {
+	content := noise(2*FrameSize + 7)
+	for _, takes := range []int{0, 5, FrameSize, FrameSize + 1} {
+		r, err := NewReader(bytes.NewReader(compressed(t, content)), int64(len(content)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &brittle{left: takes}
+		if n, err := r.WriteTo(b); n != int64(takes) || !errors.Is(err, errBrittle) {
+			t.Errorf("wrote %d of %d bytes: %v", n, takes, err)
+		}
+		n, err := r.WriteTo(b)
+		if n != int64(len(content)-takes) || err != nil || !bytes.Equal(b.Bytes(), content) {
+			t.Errorf("wrote %d bytes after %d: %v", n, takes, err)
+		}
+		if n, err := r.WriteTo(b); n != 0 || err != nil {
+			t.Errorf("wrote %d bytes after the end: %v", n, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	short, err := NewReader(bytes.NewReader(compressed(t, content)), int64(len(content))+1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := short.WriteTo(io.Discard); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a stream that ends early: %v", err)
+	}
+}
+
 func TestRoundTrip(t *testing.T) {
 	identity, err := age.GenerateX25519Identity()
 	if err != nil {

@@ -78,6 +78,9 @@ func readBlock(r io.Reader, frame []byte) (longer []byte, last bool, err error) 
 	if bits>>1&3 == rle {
 		size = 1
 	}
+	if len(frame) > maxBlock && len(frame)+size > cap(frame) {
+		frame = slices.Grow(frame, maxStored) // it is a long one, and would be copied again and again
+	}
 	frame, err = extend(r, frame, size)
 	return frame, bits&1 == 1, err
 }
