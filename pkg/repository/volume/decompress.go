@@ -18,8 +18,8 @@ var ErrDamaged = errors.New("stored data is damaged")
 // ErrKey: none of the identities opens it.
 var ErrKey = errors.New("no key opens this backup")
 
-// decoders is how many frames are decompressed at once. pieces bounds the memory of one Reader: each holds a frame as it
-// is stored and as it was, 8 MiB. With fewer decoders there are as many, for then some are read ahead.
+// decoders is how many frames are decompressed at once. pieces bounds the memory of one Reader: each holds a frame as
+// it is stored and as it was, 8 MiB. With fewer decoders there are as many: some are read ahead.
 const (
 	decoders = 4
 	pieces   = decoders + 1
