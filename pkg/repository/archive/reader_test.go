@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
@@ -70,6 +71,24 @@ func TestWriteTo(t *testing.T) {
 	}
 	if n, err := io.Copy(io.Discard, r); !errors.Is(err, ErrDamaged) || n != 0 {
 		t.Errorf("damaged, again: wrote %d bytes, and %v", n, err)
+	}
+}
+
+// TestSum: where an object of one part is damaged, its sum says so, and not the decoder that the damage confuses.
+func TestSum(t *testing.T) {
+	keys, _ := testKeys(t)
+	s := directory(t)
+	a := Open(s, keys)
+	mustSave(t, a, "b", pages(3<<20))
+	key := storetest.Keys(t, s, kindData+"/")[0]
+	body := []byte(storetest.Content(t, s, key))
+	for _, at := range []int{0, len(body) / 2, len(body) - 1} {
+		flipped := bytes.Clone(body)
+		flipped[at] ^= 1
+		replace(t, s, key, flipped)
+		if _, err := load(t, a, "b"); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "SHA-256") {
+			t.Errorf("byte %d: %v", at, err)
+		}
 	}
 }
 
