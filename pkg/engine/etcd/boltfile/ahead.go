@@ -27,18 +27,34 @@ func ahead(children []uint64, pageSize int64) (parts []extent) {
 	return parts
 }
 
-// expect has the system read the children of a branch before they are asked for. A walk goes backwards, where the
-// system does not see by itself what comes next, and a pod that has just written a file keeps little of it in memory.
-func (w *walk) expect(p page) {
+// expect has the system read the children of a branch before they are asked for, and reports whether it is one. A walk
+// goes backwards, where the system does not see by itself what comes next, and a pod that has just written a file keeps
+// little of it in memory. It is told of a branch before the walk is through with the one after that, so that the disk
+// reads while pairs are looked at.
+func (w *walk) expect(id uint64) bool {
+	p, err := w.file.read(id, &w.ahead)
+	if err != nil || p.kind != branchPage {
+		return false // the walk says what is wrong when it gets there
+	}
 	children := make([]uint64, 0, p.count)
 	for i := range p.count {
 		e, err := p.element(i)
 		if err != nil {
-			return // the walk says so when it gets there
+			return false
 		}
 		children = append(children, min(e.child, w.file.meta.pages))
 	}
 	for _, part := range ahead(children, w.file.meta.pageSize) {
-		readAhead(w.file.file, part)
+		w.hint(w.file.file, part)
 	}
+	return true
+}
+
+// expectElement expects the child that an element of a branch leads to, if there is one.
+func (w *walk) expectElement(p page, i int) bool {
+	if i < 0 {
+		return false
+	}
+	e, err := p.element(i)
+	return err == nil && w.expect(e.child)
 }
