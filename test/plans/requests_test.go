@@ -42,6 +42,11 @@ func requests() []request {
 			s.Cluster.Spec.Auth = v1alpha1.Auth{Enabled: true, Users: []v1alpha1.DatabaseUser{{Name: "shop", Prefix: "shop"}}}
 			s.Cluster.Spec.InitialSQL = &v1alpha1.InitialSQL{Secret: "schema", User: "shop"}
 		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
+		{name: "create-whose-record-was-lost", state: with(running(3), func(s *ops.State) {
+			s.Cluster.Spec.Auth.Enabled = true
+			s.Cluster.Status.Bootstrap.Unfinished = true
+			s.SetAuth(engine.AuthOn)
+		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
 		{name: "create-over-volumes", state: with(founding(3), func(s *ops.State) {
 			s.Kube.Members = []observe.Member{{Name: "db-1", Volume: observe.Volume{Exists: true, Token: "other"}}}
 		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},

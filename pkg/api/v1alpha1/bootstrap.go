@@ -35,6 +35,9 @@ type Bootstrap struct {
 	// incarnation before, whose data is converted there; "" where the first member has a volume of its own.
 	// +kubebuilder:validation:Enum=Asked;Reverted;Final
 	InPlace InPlace `json:"inPlace,omitempty"`
+	// Unfinished says that the users of a new cluster and its initial SQL are not all there yet. It is written down
+	// with the cluster, so that it outlives the record of the operation that creates it.
+	Unfinished bool `json:"unfinished,omitempty"`
 	// Incarnation counts in-place restores.
 	Incarnation int32 `json:"incarnation,omitempty"`
 }
@@ -60,6 +63,13 @@ func (f *Bootstrap) Remove(member string, started bool) bool {
 
 // SetWitness notes whether a member is a witness; false if that is what it says already.
 func (f *Bootstrap) SetWitness(member string, is bool) bool { return set(&f.Witnesses, member, is) }
+
+// Finish notes that the users and the initial SQL of a new cluster are there; false if that is what it says already.
+func (f *Bootstrap) Finish() bool {
+	was := f.Unfinished
+	f.Unfinished = false
+	return was
+}
 
 // set puts a name into a list or takes it out, without a change to what shares
 // the list; false if there was nothing to do.

@@ -43,7 +43,7 @@ func (l *Executor) note(ctx context.Context, set func(*v1alpha1.Bootstrap) bool)
 		return nil
 	}
 	if err := l.Store.UpdateCluster(ctx, c); err != nil {
-		return fmt.Errorf("write down what becomes of the members of %s: %w", l.Name, err)
+		return fmt.Errorf("write down in the record of cluster %s/%s what was done: %w", l.Namespace, l.Name, err)
 	}
 	return nil
 }

@@ -138,7 +138,7 @@ func (l *Executor) dropOld(ctx context.Context, a engine.Authenticator, t task) 
 	return done(rules.FactRotated(t.User), password.DropFormer(ctx, l.Client, t.Cluster, t.User))
 }
 
-// proveAuth tries it as the applications would.
+// proveAuth tries it as the applications would. Then the users are there, and a new cluster lacks its SQL at most.
 func (l *Executor) proveAuth(ctx context.Context, a engine.Authenticator, t task) (ops.Result, error) {
 	config, err := pki.ApplicationTLS(ctx, l.Client, t.Cluster)
 	if err != nil {
@@ -146,7 +146,11 @@ func (l *Executor) proveAuth(ctx context.Context, a engine.Authenticator, t task
 	}
 	access := l.access(t.Cluster, config)
 	access.Credentials = l.passwords(t.Cluster, v1alpha1.PasswordSecret(t.Cluster.Name, v1alpha1.ApplicationUser))
-	return done(v1alpha1.FactProved, a.ProveAuth(ctx, access))
+	err = a.ProveAuth(ctx, access)
+	if err == nil && t.Cluster.Spec.InitialSQL == nil {
+		err = l.note(ctx, (*v1alpha1.Bootstrap).Finish)
+	}
+	return done(v1alpha1.FactProved, err)
 }
 
 func enableAuth(ctx context.Context, a engine.Authenticator, _ task) (ops.Result, error) {

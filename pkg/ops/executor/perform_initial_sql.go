@@ -21,7 +21,8 @@ import (
 // mostInitialSQL is how many bytes of SQL an agent takes: in a request, that it reads whole.
 const mostInitialSQL = 512 << 10
 
-// initialSQL has the initial SQL carried out. What the database refuses leaves nothing behind, and can be corrected.
+// initialSQL has the initial SQL carried out, and then writes down that it was. What the database refuses leaves
+// nothing behind, and can be corrected. A repeat carries nothing out again: the database tells.
 func (l *Executor) initialSQL(ctx context.Context, r engine.SQLRunner, t task) (ops.Result, error) {
 	from := t.Cluster.Spec.InitialSQL
 	text, err := l.readSQL(ctx, t.Cluster)
@@ -31,6 +32,9 @@ func (l *Executor) initialSQL(ctx context.Context, r engine.SQLRunner, t task) (
 	err = r.RunOnce(ctx, rules.UserNamed(t.State, from.Owner()), text)
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
 		err = l.refuseSQL(t.Cluster, refusal.Reason)
+	}
+	if err == nil {
+		err = l.note(ctx, (*v1alpha1.Bootstrap).Finish)
 	}
 	return done(v1alpha1.FactInitialSQL, err)
 }

@@ -36,6 +36,7 @@ func TestInitialSQL(t *testing.T) {
 		c, l := b.Cluster(), liveOf(b)
 		c.Spec.Auth.Users = []v1alpha1.DatabaseUser{{Name: "shop", Prefix: "sales"}}
 		c.Spec.InitialSQL = &v1alpha1.InitialSQL{Secret: "schema", User: "shop"}
+		c.Status.Bootstrap.Unfinished = true
 		b.Must(b.Store().UpdateCluster(t.Context(), c))
 		l.Client.Behalf.Limited = test.limited
 		if test.entries != nil {
@@ -56,6 +57,9 @@ func TestInitialSQL(t *testing.T) {
 			}
 			if r.Facts[v1alpha1.FactInitialSQL] == "" {
 				t.Errorf("%s leaves the facts %v", test.name, r.Facts)
+			}
+			if b.Cluster().Status.Bootstrap.Unfinished {
+				t.Errorf("%s: the record of the cluster does not say that it was done", test.name)
 			}
 			continue
 		}

@@ -236,14 +236,6 @@ func (a *assessment) wrongSize() string {
 	return ""
 }
 
-// authentication tells when clients are let in who must not be.
-func (a *assessment) authentication() {
-	if a.s.Cluster.Spec.Auth.Enabled && a.s.Operation == nil && a.s.View.Auth() == engine.AuthOff {
-		a.problem("clients are let in without logging in, although they must: kubectl dbop user auth enable %s",
-			a.s.Cluster.Name)
-	}
-}
-
 // level sums up.
 func (a *assessment) level() (Level, string) {
 	total := len(a.names())

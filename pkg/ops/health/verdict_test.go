@@ -109,6 +109,15 @@ func TestAssess(t *testing.T) {
 			s.Cluster.Status.Bootstrap.ClusterID = ""
 			s.Operation = &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}}
 		}, level: Down, headline: "has not formed yet", next: "kubectl dbop resume db"},
+		{name: "formed, and its creation was lost before the users", change: func(s *ops.State) {
+			s.Cluster.Spec.Auth.Enabled, s.Cluster.Status.Bootstrap.Unfinished = true, true
+			s.Cluster.Spec.InitialSQL = &v1alpha1.InitialSQL{Secret: "schema"}
+		}, level: Degraded, headline: "3 of 3 members are healthy",
+			problem: "the creation of db was not finished, and its users and its initial SQL may be missing"},
+		{name: "formed, and its creation goes on", change: func(s *ops.State) {
+			s.Cluster.Spec.Auth.Enabled, s.Cluster.Status.Bootstrap.Unfinished = true, true
+			s.Operation = &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}}
+		}, level: Healthy, headline: "all 3 members are healthy", next: "kubectl dbop resume db"},
 		{name: "nothing exists yet", change: func(s *ops.State) {
 			s.Cluster.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "t", Members: []string{"db-1", "db-2", "db-3"}}
 			s.Kube, s.View = observe.Facts{}, engine.View{}

@@ -72,7 +72,7 @@ func (Create) Steps() rules.Steps {
 		if !p.S.Cluster.Spec.Auth.Enabled {
 			return nil
 		}
-		if p.Fresh() && p.S.View.Auth() == engine.AuthOn {
+		if p.Fresh() && p.S.View.Auth() == engine.AuthOn && !p.S.Bootstrap().Unfinished {
 			return nil // created by an earlier operation, which proved it
 		}
 		if d := users.Authenticate(p); d != nil {

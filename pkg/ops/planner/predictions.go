@@ -158,11 +158,19 @@ func predictions() map[ops.Action]func(outcome) {
 		ops.ActionDropOld:     func(o outcome) { o.SetFact(rules.FactRotated(o.User)) },
 		ops.ActionEnableAuth:  func(o outcome) { o.SetAuth(engine.AuthOn) },
 		ops.ActionDisableAuth: func(o outcome) { o.SetAuth(engine.AuthOff) },
-		ops.ActionProveAuth:   func(o outcome) { o.SetFact(v1alpha1.FactProved) },
-		ops.ActionInitialSQL:  func(o outcome) { o.SetFact(v1alpha1.FactInitialSQL) },
-		ops.ActionBackup:      func(o outcome) { o.SetFact(v1alpha1.FactBackup) },
-		ops.ActionVerify:      func(o outcome) { o.SetFact(v1alpha1.FactVerified) },
-		ops.ActionPrune:       func(o outcome) { o.SetFact(v1alpha1.FactPruned) },
+		ops.ActionProveAuth: func(o outcome) {
+			o.SetFact(v1alpha1.FactProved)
+			if o.Cluster.Spec.InitialSQL == nil {
+				o.Cluster.Status.Bootstrap.Finish()
+			}
+		},
+		ops.ActionInitialSQL: func(o outcome) {
+			o.SetFact(v1alpha1.FactInitialSQL)
+			o.Cluster.Status.Bootstrap.Finish()
+		},
+		ops.ActionBackup: func(o outcome) { o.SetFact(v1alpha1.FactBackup) },
+		ops.ActionVerify: func(o outcome) { o.SetFact(v1alpha1.FactVerified) },
+		ops.ActionPrune:  func(o outcome) { o.SetFact(v1alpha1.FactPruned) },
 		ops.ActionStopBackup: func(o outcome) {
 			o.SetFact(v1alpha1.FactStopped)
 			o.Kube.Helpers = nil

@@ -12,7 +12,7 @@ import (
 
 // Found writes into a new cluster who founds it, its permanent identifier, and
 // the token of its data, which a restore in place replaces. All members found an empty cluster together; a
-// restored one begins with a single member that holds the backup. Witnesses bear the last names.
+// restored one begins with a single member that holds the backup, and has its users from there. Witnesses bear the last names.
 func Found(e engine.Engine, c *v1alpha1.DatabaseCluster, random io.Reader) error {
 	var id, token [8]byte
 	for _, into := range [][]byte{token[:], id[:]} {
@@ -24,7 +24,8 @@ func Found(e engine.Engine, c *v1alpha1.DatabaseCluster, random io.Reader) error
 	if c.Spec.RestoreFrom != nil {
 		initial = 1
 	}
-	f := &v1alpha1.Bootstrap{Token: hex.EncodeToString(token[:])}
+	f := &v1alpha1.Bootstrap{Token: hex.EncodeToString(token[:]),
+		Unfinished: c.Spec.Auth.Enabled && c.Spec.RestoreFrom == nil && c.Spec.Source == nil}
 	for n := 1; n <= initial; n++ {
 		f.Members = append(f.Members, v1alpha1.MemberName(c.Name, n))
 		f.SetWitness(v1alpha1.MemberName(c.Name, n), n > int(c.Spec.Members))

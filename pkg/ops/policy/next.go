@@ -148,8 +148,8 @@ func Next(g Input) (NextAction, error) {
 	if g.Custom.Spec.Paused {
 		return NextAction{}, nil
 	}
-	if f := g.Record.Status.Bootstrap; f == nil || f.ClusterID == "" {
-		// Who wrote the cluster down died before the operation. What was
+	if f := g.Record.Status.Bootstrap; f == nil || f.ClusterID == "" || f.Unfinished && g.Record.Spec.Auth.Enabled {
+		// Who wrote the cluster down died before the operation, or its record was lost. What was
 		// edited since follows once there is a cluster.
 		return conceive(g.Record.DeepCopy()), nil
 	}

@@ -109,6 +109,11 @@ func TestNext(t *testing.T) {
 			g.Record, g.Custom.Spec.RestoreFrom = nil, &v1alpha1.RestoreSource{Repository: "pvc:b", Backup: "b"}
 		}, "restore "},
 		{"written down, and its writer died", func(g *Input) { g.Record.Status.Bootstrap.ClusterID = "" }, "create "},
+		{"formed, and its operation was lost before the users", func(g *Input) {
+			g.Record.Status.Bootstrap.Unfinished, g.Record.Spec.Auth.Enabled, g.Custom.Spec.Auth.Enabled = true, true, true
+		}, "create "},
+		{"formed, and users are not wanted any more", func(g *Input) { g.Record.Status.Bootstrap.Unfinished = true },
+			"observe "},
 		{"written down, its writer died, and edited", func(g *Input) {
 			g.Record.Status.Bootstrap.ClusterID, g.Custom.Spec.Members = "", 5
 		}, "create "},

@@ -140,6 +140,13 @@ func TestRefusals(t *testing.T) {
 	if got := s.must(tables...).Stdout; got != "" {
 		t.Errorf("SQL that failed leaves %s", got)
 	}
+	// A new operation takes the place of one whose record is lost, and what it left out is told until then.
+	s.ok(s.site.Client.CoreV1().ConfigMaps(s.ns).DeleteCollection(s.ctx, metav1.DeleteOptions{},
+		metav1.ListOptions{LabelSelector: "dbop.dev/kind=operation"}))
+	if r := s.try("status", "db"); !strings.Contains(r.Stdout, "its users and its initial SQL may be missing") {
+		t.Errorf("the status does not tell that the creation is not finished:\n%s", r)
+	}
+	s.refused(4, `line 2: syntax error at or near "TABEL"`, begin...)
 	s.initialSQL("CREATE TABLE orders (n int)")
 	s.must(begin...)
 	if got := s.must(tables...).Stdout; got != "orders|seller_owner\n" {
