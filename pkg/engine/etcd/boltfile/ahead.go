@@ -30,7 +30,7 @@ func ahead(children []uint64, pageSize int64) (parts []extent) {
 // expect has the system read the children of a branch before they are asked for, and reports whether it is one. A walk
 // goes backwards, where the system does not see by itself what comes next, and a pod that has just written a file keeps
 // little of it in memory. It is told of a branch before the walk is through with the one after that, so that the disk
-// reads while pairs are looked at.
+// reads while the caller has the pairs.
 func (w *walk) expect(id uint64) bool {
 	p, err := w.file.read(id, &w.ahead)
 	if err != nil || p.kind != branchPage {
