@@ -61,6 +61,7 @@ func TestAuthAsks(t *testing.T) {
 	}{
 		{[]string{"user", "auth", "enable", "my-db"}, exit.Usage, "repeat with --yes"},
 		{[]string{"user", "auth", "enable", "my-db", "--yes"}, exit.Done, ""},
+		{[]string{"user", "create", "my-db", "seller", "--database", "shop"}, exit.Usage, "has no databases"},
 		{[]string{"user", "rotate", "my-db"}, exit.Done, "--drop-old"},
 		{[]string{"user", "rotate", "my-db", "--drop-old"}, exit.Usage, "repeat with --yes"},
 		{[]string{"user", "rotate", "my-db", "--drop-old", "--yes"}, exit.Done, ""},

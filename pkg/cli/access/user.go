@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -8,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
+	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
@@ -36,6 +39,7 @@ password in a secret of its own.`,
 
 func newUserCreate(f *command.Factory) *cobra.Command {
 	var wanted v1alpha1.DatabaseUser
+	var database string
 	cmd := newUserChange(f, userChange{verb: v1alpha1.VerbCreateUser, verbed: "created",
 		use: "create NAME USER", short: "Create a user with a generated password",
 		long: `Create a user of the cluster NAME with a generated password, which is kept in the secret NAME-user-USER. By
@@ -43,22 +47,35 @@ default the user may read and write all data.`,
 		example: `  # Create a user who may use the keys below /billing/
   kubectl dbop user create my-db billing --prefix /billing/
 
+  # Create a user of PostgreSQL with a database of its own
+  kubectl dbop user create my-db seller --database shop
+
   # Create a user who may read everything
   kubectl dbop user create my-db dashboard --read-only`,
-		fill: func(c *v1alpha1.DatabaseCluster, o *v1alpha1.OperationSpec) {
-			u := wanted
+		fill: func(t *clients.Target, o *v1alpha1.OperationSpec) error {
+			switch {
+			case database != "" && !t.Engine.Capabilities().SQL:
+				return exit.Misuse("%s has no databases: --database is of engines that speak SQL", t.Engine.Name())
+			case database != "" && wanted.Prefix != "":
+				return exit.Misuse("--database and --prefix say both what the user may use: name one of them")
+			}
+			c, u := t.Cluster, wanted
+			u.Prefix = cmp.Or(database, u.Prefix)
 			u.Name = o.User.Name
 			o.User = &u
-			if !c.Spec.TLS.Disabled && (u.ReadOnly || u.Prefix != "") {
+			if !t.Engine.Capabilities().Login && !c.Spec.TLS.Disabled && (u.ReadOnly || u.Prefix != "") {
 				f.Note("note: a client that sends no name acts as the user that its certificate names; secret %s names "+
 					"one who may do more", v1alpha1.ClientSecret(c.Name))
 			}
+			return nil
 		},
 		next: func(c *v1alpha1.DatabaseCluster, user string) string {
 			return command.DisplayName + " user show " + c.Name + " " + user
 		}})
 	cmd.Flags().StringVar(&wanted.Prefix, "prefix", "",
-		"Beginning of the keys that the user may use, of PostgreSQL the name of a database; all data if not set.")
+		"Beginning of the keys that the user may use; all data if not set.")
+	cmd.Flags().StringVar(&database, "database", "",
+		"Database of PostgreSQL that the user may use, which is made if it is not there.")
 	cmd.Flags().BoolVar(&wanted.ReadOnly, "read-only", false, "Let the user read and not write.")
 	return cmd
 }
@@ -82,7 +99,7 @@ func newUserDelete(f *command.Factory) *cobra.Command {
 type userChange struct {
 	verb                              v1alpha1.Verb
 	verbed, use, short, long, example string
-	fill                              func(*v1alpha1.DatabaseCluster, *v1alpha1.OperationSpec)
+	fill                              func(*clients.Target, *v1alpha1.OperationSpec) error
 	ask                               func(*planner.Prepared) (command.Question, error)
 	next                              func(c *v1alpha1.DatabaseCluster, user string) string
 }
@@ -100,7 +117,9 @@ func newUserChange(f *command.Factory, u userChange) *cobra.Command {
 			}
 			in.Request.Operation.User = &v1alpha1.DatabaseUser{Name: args[1]}
 			if u.fill != nil {
-				u.fill(t.Cluster, &in.Request.Operation)
+				if err := u.fill(t, &in.Request.Operation); err != nil {
+					return err
+				}
 			}
 			in.Subject, in.Verbed, in.Ask, in.Next = "user/"+args[1], u.verbed, u.ask, ""
 			if u.next != nil {
@@ -146,13 +165,13 @@ func runUserList(ctx context.Context, f *command.Factory, out *printer.Output, a
 	}
 	table := out.NewTable("USER", "ROLE", "MAY", "SECRET")
 	for _, u := range users {
-		table.Row(u.Name, u.Role, rights(u), secretOf(t.Cluster, u.Name))
+		table.Row(u.Name, u.Role, rights(t.Engine, u), secretOf(t.Cluster, u.Name))
 	}
 	return table.Print(f.Streams.Out, "")
 }
 
-// rights spells out what a user may do.
-func rights(u engine.User) string {
+// rights spells out what a user may do: where databases speak SQL, a prefix is the name of one.
+func rights(e engine.Engine, u engine.User) string {
 	if u.Admin {
 		return "everything"
 	}
@@ -163,7 +182,11 @@ func rights(u engine.User) string {
 			verb = "read "
 		}
 		keys := "all data"
-		if g.Prefix != "" {
+		switch {
+		case g.Prefix == "":
+		case e.Capabilities().SQL:
+			keys = "database " + g.Prefix
+		default:
 			keys = g.Prefix + "*"
 		}
 		out = append(out, verb+keys)

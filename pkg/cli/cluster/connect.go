@@ -22,8 +22,8 @@ func NewConnect(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "connect NAME [-- ARGS...]",
 		Short: "Run the database's own client",
-		Long: `Run the database's own client, for a person: etcdctl for etcd. What follows -- is given to it; without anything
-it shows the members. It runs in a member's pod. Where clients must log in it can't: then the program of this
+		Long: `Run the database's own client, for a person: etcdctl, psql, valkey-cli or redis-cli. What follows -- is given to
+it; without anything etcdctl shows the members. It runs in a member's pod. Where clients must log in it can't: then the program of this
 machine is run, and reaches the member through a port that is open only to it, and only until it ends. It is the
 administrator there, and no password or key of the cluster is in its arguments or in a file.`,
 		Example: `  # Show the member list as etcdctl sees it
@@ -44,6 +44,9 @@ administrator there, and no password or key of the cluster is in its arguments o
 				return &exit.UsageError{Text: "put the client's arguments after --",
 					Advice: command.DisplayName + " connect NAME -- ARGS"}
 			}
+			if show && (noExec || member != "") {
+				return exit.Misuse("--print is of no member and runs nothing: it goes with neither --member nor --no-exec")
+			}
 			if show {
 				return printConnections(cmd.Context(), f, args[0])
 			}
@@ -54,8 +57,6 @@ administrator there, and no password or key of the cluster is in its arguments o
 	cmd.Flags().BoolVar(&noExec, "no-exec", false, "Print the command line instead of running it.")
 	cmd.Flags().BoolVar(&show, "print", false,
 		"Print the connection strings of applications, without a password, instead of connecting.")
-	cmd.MarkFlagsMutuallyExclusive("print", "no-exec")
-	cmd.MarkFlagsMutuallyExclusive("print", "member")
 	_ = cmd.RegisterFlagCompletionFunc("member", command.CompleteMemberFlag(f))
 	return cmd
 }

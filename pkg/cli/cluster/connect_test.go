@@ -112,6 +112,10 @@ func TestConnectInAPod(t *testing.T) {
 		t.Errorf("without a pod: exit %d\n%s", r.Code, r.Err)
 	}
 	b.AddPods("my-db", "my-db-1")
+	if r := b.Run("connect", "my-db", "--print", "--member", "my-db-1"); r.Code != exit.Usage ||
+		!strings.Contains(r.Err, "--print is of no member") {
+		t.Errorf("exit %d\n%s", r.Code, r.Err)
+	}
 	if r := b.Run("connect", "my-db", "--no-exec", "--", "get",
 		"k"); r.Out != "kubectl exec -it -n shop my-db-1-0 -- fakectl get k\n" {
 		t.Errorf("%s%s", r.Out, r.Err)

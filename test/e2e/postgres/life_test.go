@@ -90,7 +90,7 @@ func TestPair(t *testing.T) {
 	s.leads()
 	s.lowers(w)
 
-	s.must("user", "create", "db", "alice", "--prefix", "sales")
+	s.must("user", "create", "db", "alice", "--database", "sales")
 	if r := s.must("user", "list", "db"); !strings.Contains(r.Stdout, "alice") {
 		t.Errorf("alice is not listed:\n%s", r.Stdout)
 	}

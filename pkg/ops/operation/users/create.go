@@ -63,7 +63,7 @@ func (Create) Steps() rules.Steps {
 				Deadline: rules.StepDeadline, Title: "Generate a password for " + u.Name,
 				Touches: rules.PasswordSecrets(p.S.Cluster, u)})
 		case p.S.Fact(rules.FactUser(u.Name)) == "":
-			return ensureUser(rules.UserNamed(p.S, u.Name))
+			return ensureUser(p.E, rules.UserNamed(p.S, u.Name))
 		}
 		return nil
 	}}

@@ -76,7 +76,7 @@ func enableAuth(p rules.Situation) *ops.Decision {
 	}
 	for _, u := range p.Users() {
 		if p.S.Fact(rules.FactUser(u.Name)) == "" {
-			return ensureUser(u)
+			return ensureUser(p.E, u)
 		}
 	}
 	if p.S.View.Auth() != engine.AuthOn {
@@ -100,14 +100,14 @@ func disableAuth(p rules.Situation) *ops.Decision {
 }
 
 // ensureUser makes one user in the database, with the password of its secret.
-func ensureUser(u engine.User) *ops.Decision {
+func ensureUser(e engine.Engine, u engine.User) *ops.Decision {
 	return rules.Do(ops.Step{ID: "ensure-user/" + u.Name, Action: ops.ActionEnsureUser, User: u.Name, Risk: ops.RiskNone,
 		Deadline: rules.StepDeadline,
-		Title:    "Make user " + u.Name + ", who " + mayDo(u)})
+		Title:    "Make user " + u.Name + ", who " + mayDo(e, u)})
 }
 
-// mayDo says in words what a user may do.
-func mayDo(u engine.User) string {
+// mayDo says in words what a user may do: where databases speak SQL, a prefix is the name of one.
+func mayDo(e engine.Engine, u engine.User) string {
 	if u.Admin {
 		return "may do everything"
 	}
@@ -115,7 +115,11 @@ func mayDo(u engine.User) string {
 	if u.Grants[0].ReadOnly {
 		verb = "may read "
 	}
-	if prefix := u.Grants[0].Prefix; prefix != "" {
+	switch prefix := u.Grants[0].Prefix; {
+	case prefix == "":
+	case e.Capabilities().SQL:
+		data = fmt.Sprintf("database %q", prefix)
+	default:
 		data = fmt.Sprintf("the data below %q", prefix)
 	}
 	return verb + data
