@@ -213,6 +213,16 @@ func (b *bench) record() *v1alpha1.DatabaseCluster {
 	return c
 }
 
+// forget loses the records of all operations, and starts an operator that remembers nothing.
+func (b *bench) forget() {
+	b.t.Helper()
+	if err := b.api.DeleteAllOf(b.t.Context(), &corev1.ConfigMap{}, client.InNamespace(b.key.Namespace),
+		client.MatchingLabels{v1alpha1.LabelKind: "operation"}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.begin()
+}
+
 // once reconciles one time.
 func (b *bench) once() time.Duration {
 	b.t.Helper()

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -123,6 +124,33 @@ func TestReconcile(t *testing.T) {
 					t.Errorf("%s was done twice: %v", step, b.world.steps)
 				}
 				once[step] = true
+			}
+		},
+		"makes a cluster whose operation was never written down": func(t *testing.T) {
+			b := newBench(t)
+			b.custom(nil)
+			for b.record() == nil {
+				b.once()
+			}
+			b.forget()
+			b.settle(idleEvery)
+			if got := b.verbs(); got != "create Succeeded" {
+				t.Error(got)
+			}
+		},
+		"finishes a creation whose operation was lost before the users": func(t *testing.T) {
+			b := newBench(t)
+			b.custom(func(c *v1alpha1.DatabaseCluster) { c.Spec.Auth.Enabled = true })
+			for b.record() == nil || b.record().Status.Bootstrap.ClusterID == "" {
+				b.once()
+			}
+			b.forget()
+			b.settle(idleEvery)
+			if got := b.verbs(); got != "create Succeeded" {
+				t.Error(got)
+			}
+			if b.world.view.Auth() != engine.AuthOn || b.record().Status.Bootstrap.Unfinished {
+				t.Errorf("authentication is %q after %v", b.world.view.Auth(), b.world.steps)
 			}
 		},
 		"steps nothing back for what a cache does not know yet": func(t *testing.T) {

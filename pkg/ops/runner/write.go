@@ -69,7 +69,7 @@ func (r *Runner) writeDown(ctx context.Context, namespace string, p *planner.Pre
 	if err := r.supersede(ctx, p, lease); err != nil {
 		return nil, err
 	}
-	if c := p.Request.Cluster; c != nil {
+	if c := p.Request.Cluster; c != nil && c.ResourceVersion == "" { // else it is written down already
 		c.Namespace = namespace
 		if err := ops.Retry(ctx, func() error { return r.Store.CreateCluster(ctx, c) }); err != nil &&
 			!errors.Is(err, kube.ErrExists) {
