@@ -22,10 +22,10 @@ func NewConnect(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "connect NAME [-- ARGS...]",
 		Short: "Run the database's own client",
-		Long: `Run the database's own client, for a person: etcdctl, psql, valkey-cli or redis-cli. What follows -- is given to
-it; without anything etcdctl shows the members. It runs in a member's pod. Where clients must log in it can't: then the program of this
-machine is run, and reaches the member through a port that is open only to it, and only until it ends. It is the
-administrator there, and no password or key of the cluster is in its arguments or in a file.`,
+		Long: `Run the database's own client, for a person: etcdctl, psql, valkey-cli or redis-cli. What follows -- is
+given to it; without anything etcdctl shows the members. It runs in a member's pod. Where clients must log in it can't:
+then the program of this machine is run, and reaches the member through a port that is open only to it, and only until
+it ends. It is the administrator there, and no password or key of the cluster is in its arguments or in a file.`,
 		Example: `  # Show the member list as etcdctl sees it
   kubectl dbop connect my-db
 

@@ -10,9 +10,10 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// Found writes into a new cluster who founds it, its permanent identifier, and the token of its data, which a restore in
-// place replaces. All members found an empty cluster together; a restored one begins with a single member that holds the
-// backup, and has its users from there. Witnesses bear the last names.
+// Found writes into a new cluster who founds it, its permanent identifier, and
+// the token of its data, which a restore in place replaces. All members found an empty cluster together; a
+// restored one begins with a single member that holds the backup, and has its users from there. Witnesses bear the
+// last names.
 func Found(e engine.Engine, c *v1alpha1.DatabaseCluster, random io.Reader) error {
 	var id, token [8]byte
 	for _, into := range [][]byte{token[:], id[:]} {
