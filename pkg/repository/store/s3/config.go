@@ -86,7 +86,7 @@ func Open(c Config) (*Store, error) {
 		lookup = minio.BucketLookupPath
 	}
 	client, err := minio.NewCore(endpoint.Host, &minio.Options{
-		Creds: c.credentials(), Secure: endpoint.Scheme == "https", Transport: transport, Region: c.Region,
+		Creds: c.credentials(), Secure: endpoint.Scheme == "https", Transport: refusals{transport}, Region: c.Region,
 		BucketLookup: lookup,
 		// Lets checksums pass that are computed here; none is ever sent behind the body.
 		TrailingHeaders: true,
