@@ -148,8 +148,8 @@ func Next(g Input) (NextAction, error) {
 	if g.Custom.Spec.Paused {
 		return NextAction{}, nil
 	}
-	if f := g.Record.Status.Bootstrap; f == nil || f.ClusterID == "" || f.Unfinished && g.Record.Spec.Auth.Enabled {
-		// Who wrote the cluster down died before the operation, or its record was lost. What was
+	if f := g.Record.Status.Bootstrap; f == nil || f.ClusterID == "" {
+		// Who wrote the cluster down died before the operation. What was
 		// edited since follows once there is a cluster.
 		return conceive(g.Record.DeepCopy()), nil
 	}
@@ -158,10 +158,17 @@ func Next(g Input) (NextAction, error) {
 		return NextAction{Request: Asked(g.Backups[0], g.Custom), Asked: string(g.Backups[0].UID)}, nil
 	}
 	o, err := planner.Diff(g.Custom.Spec, g.Record)
-	if err != nil || o == nil {
+	switch {
+	case err != nil:
 		return NextAction{}, err
+	case o != nil:
+		return NextAction{Request: &planner.Request{Operation: *o}}, nil
+	case g.Record.Status.Bootstrap.Unfinished && g.Record.Spec.Auth.Enabled && !g.Record.Spec.Stopped:
+		// The record of the operation was lost before the users. What else is wanted comes first: a stopped cluster has
+		// to start before they can be made.
+		return conceive(g.Record.DeepCopy()), nil
 	}
-	return NextAction{Request: &planner.Request{Operation: *o}}, nil
+	return NextAction{}, nil
 }
 
 // Back reports whether the operation in flight is to be stepped back: a person
@@ -198,10 +205,10 @@ func conceive(c *v1alpha1.DatabaseCluster) NextAction {
 }
 
 // Complete fills in what an operation that follows from a custom resource
-// needs to be written down: a founding, or a name for its backup. The cluster of
-// a repair was founded long ago.
+// needs to be written down: a founding, or a name for its backup. A cluster that
+// is written down was founded before, and that of a repair long ago.
 func Complete(e engine.Engine, r *planner.Request, now time.Time, random io.Reader) error {
-	if r.Cluster != nil && r.Operation.Verb == v1alpha1.VerbRepair {
+	if r.Cluster != nil && (r.Operation.Verb == v1alpha1.VerbRepair || r.Cluster.Status.Bootstrap != nil) {
 		return nil
 	}
 	if r.Cluster != nil {

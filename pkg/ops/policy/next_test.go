@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -112,6 +113,14 @@ func TestNext(t *testing.T) {
 		{"formed, and its operation was lost before the users", func(g *Input) {
 			g.Record.Status.Bootstrap.Unfinished, g.Record.Spec.Auth.Enabled, g.Custom.Spec.Auth.Enabled = true, true, true
 		}, "create "},
+		{"formed, its operation was lost before the users, and it was stopped", func(g *Input) {
+			g.Record.Status.Bootstrap.Unfinished, g.Record.Spec.Auth.Enabled, g.Custom.Spec.Auth.Enabled = true, true, true
+			g.Record.Spec.Stopped, g.Custom.Spec.Stopped = true, true
+		}, "observe "},
+		{"formed, its operation was lost before the users, and it is to start", func(g *Input) {
+			g.Record.Status.Bootstrap.Unfinished, g.Record.Spec.Auth.Enabled, g.Custom.Spec.Auth.Enabled = true, true, true
+			g.Record.Spec.Stopped = true
+		}, "start "},
 		{"formed, and users are not wanted any more", func(g *Input) { g.Record.Status.Bootstrap.Unfinished = true },
 			"observe "},
 		{"written down, its writer died, and edited", func(g *Input) {
@@ -285,5 +294,18 @@ func TestComplete(t *testing.T) {
 	if Complete(opstest.Stub{}, r, opstest.Now().Add(time.Hour), nil) != nil ||
 		r.Operation.Backup != "db-20300102T030405Z-0707" {
 		t.Errorf("a name was chosen twice: %q", r.Operation.Backup)
+	}
+}
+
+// TestCompleteLeavesFounded: a cluster that is written down keeps its identity, whatever is missing of it.
+func TestCompleteLeavesFounded(t *testing.T) {
+	c := opstest.Well(3).Cluster
+	before := c.DeepCopy()
+	r := &planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}, Cluster: c}
+	if err := Complete(opstest.Stub{}, r, opstest.Now(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, c); diff != "" {
+		t.Error(diff)
 	}
 }
