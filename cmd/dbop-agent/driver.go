@@ -10,6 +10,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/guard"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/member"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey"
 )
@@ -48,10 +49,10 @@ func (a *agent) openServer() (err error) {
 		return err
 	}
 	a.server, err = postgres.Open(postgres.Config{
-		ID: c.Member, Directory: c.Directory, Sockets: c.Sockets, Bin: c.Postgres.Bin, Listen: c.Postgres.Listen,
-		Port: c.Postgres.Port, Certificate: c.Postgres.Certificate, Key: c.Postgres.Key, Authority: c.Postgres.Authority,
-		SourceSecret: c.SourceSecret, Dial: dial, Serves: a.serves, Others: a.guard.Others, Now: guard.Now,
-		Report: a.report, Log: os.Stdout,
+		Server: local.Server{Bin: c.Postgres.Bin, Sockets: c.Sockets, Port: c.Postgres.Port},
+		ID:     c.Member, Directory: c.Directory, Listen: c.Postgres.Listen, Certificate: c.Postgres.Certificate,
+		Key: c.Postgres.Key, Authority: c.Postgres.Authority, SourceSecret: c.SourceSecret, Dial: dial, Serves: a.serves,
+		Others: a.guard.Others, Now: guard.Now, Report: a.report, Log: os.Stdout,
 	})
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/loaded"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
 
@@ -38,12 +39,12 @@ func (s *Server) holdLog(ctx context.Context) (*pgconn.PgConn, error) {
 	if s.running() == nil {
 		return nil, errors.New("copy the data: its server does not run")
 	}
-	conn, err := dial(ctx, s.conninfo(s.Port, "dbname=postgres application_name=backup"))
+	conn, err := local.Dial(ctx, s.Conninfo(s.Port, "dbname=postgres application_name=backup"))
 	if err != nil {
 		return nil, fmt.Errorf("copy the data: %w", err)
 	}
-	got, err := ask(ctx, conn, ownTablespaces+"; SELECT pg_create_physical_replication_slot('dbop_copy_"+volume.NewName(4)+
-		"', true, true)")
+	got, err := local.Ask(ctx, conn, ownTablespaces+"; SELECT pg_create_physical_replication_slot('dbop_copy_"+
+		volume.NewName(4)+"', true, true)")
 	if err == nil && len(got[0]) > 0 {
 		err = api.Refused{Why: fmt.Sprintf("the tablespace %q is outside of the data directory, and is not copied yet",
 			got[0][0][0])}
@@ -61,8 +62,8 @@ func (s *Server) backUp(ctx context.Context, w io.Writer, more ...string) error 
 	defer stop()
 	args := append([]string{"--pgdata", "-", "--format", "tar", "--wal-method", "fetch", "--manifest-checksums", "SHA256",
 		"--checkpoint", "fast", "--label", "dbop", "--no-password",
-		"--dbname", s.conninfo(s.Port, "application_name=backup")}, more...)
-	cmd := exec.CommandContext(ctx, s.program("pg_basebackup"), args...) //nolint:gosec // the program is ours
+		"--dbname", s.Conninfo(s.Port, "application_name=backup")}, more...)
+	cmd := exec.CommandContext(ctx, s.Program("pg_basebackup"), args...) //nolint:gosec // the program is ours
 	cmd.Env, cmd.WaitDelay = append(cmd.Environ(), "LC_ALL=C.UTF-8", "PGCONNECT_TIMEOUT=5"), time.Second
 	var said strings.Builder
 	cmd.Stderr = &limited{to: &said, left: mostSaid}

@@ -117,7 +117,7 @@ func (s *Server) summarizes(ctx context.Context) error {
 		return api.Refused{Why: fmt.Sprintf("PostgreSQL %d can't copy only what changed: that takes %d or later", s.major,
 			incrementalMajor)}
 	}
-	got, err := s.once(ctx, "SHOW summarize_wal")
+	got, err := s.Once(ctx, "SHOW summarize_wal")
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *Server) Checkpoint(ctx context.Context) (uint64, error) {
 	if err := s.summarizes(ctx); err != nil {
 		return 0, err
 	}
-	got, err := s.once(ctx, "CHECKPOINT; SELECT pg_current_wal_insert_lsn() - '0/0'")
+	got, err := s.Once(ctx, "CHECKPOINT; SELECT pg_current_wal_insert_lsn() - '0/0'")
 	if err != nil {
 		return 0, err
 	}
@@ -155,7 +155,7 @@ func (s *Server) Reached(ctx context.Context, upTo uint64) error {
 	ctx, stop := context.WithTimeout(ctx, catchUp)
 	defer stop()
 	for {
-		got, err := s.once(ctx, fmt.Sprintf("SELECT NOT pg_is_in_recovery() OR pg_last_wal_replay_lsn() - '0/0' >= %d", upTo))
+		got, err := s.Once(ctx, fmt.Sprintf("SELECT NOT pg_is_in_recovery() OR pg_last_wal_replay_lsn() - '0/0' >= %d", upTo))
 		if err != nil {
 			return err
 		}

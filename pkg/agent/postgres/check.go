@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 )
 
 var _ api.Checker = (*Server)(nil)
@@ -26,13 +27,13 @@ const (
 // CheckData implements api.Checker: pg_amcheck compares the tables and indexes of the catalogues of all databases. It
 // installs the extension that it needs.
 func (s *Server) CheckData(ctx context.Context) (api.DataCheck, error) {
-	program := s.program("pg_amcheck")
+	program := s.Program("pg_amcheck")
 	if _, err := os.Stat(program); err != nil {
 		return api.DataCheck{}, nil // version 13 and older have none
 	}
-	conn := connection{conninfo: s.conninfo(s.Port, "dbname=postgres application_name=check")}
-	defer conn.close()
-	got, err := conn.ask(ctx, "SELECT 1 FROM pg_available_extensions WHERE name = 'amcheck'")
+	conn := local.Session{Conninfo: s.Conninfo(s.Port, "dbname=postgres application_name=check")}
+	defer conn.Close()
+	got, err := conn.Ask(ctx, "SELECT 1 FROM pg_available_extensions WHERE name = 'amcheck'")
 	if err != nil {
 		return api.DataCheck{}, fmt.Errorf("check the data: %w", err)
 	}
@@ -41,7 +42,7 @@ func (s *Server) CheckData(ctx context.Context) (api.DataCheck, error) {
 	}
 	cmd := exec.CommandContext(ctx, program, "--all", "--install-missing", //nolint:gosec // the program is ours
 		"--schema", "pg_catalog", "--heapallindexed", "--parent-check", "--no-password",
-		"--maintenance-db", conn.conninfo)
+		"--maintenance-db", conn.Conninfo)
 	// What a person set for a database must not keep the extension out.
 	cmd.Env = append(cmd.Environ(), "LC_ALL=C.UTF-8", "PGCONNECT_TIMEOUT=5",
 		"PGOPTIONS=-c default_transaction_read_only=off -c statement_timeout=0 -c lock_timeout=0")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 )
 
@@ -95,7 +96,7 @@ func (s *Server) readOrders(ctx context.Context) (warnings []string, err error) 
 	if s.major >= ordersSince {
 		statements += "; " + databaseOrders
 	}
-	got, err := s.once(ctx, statements)
+	got, err := s.Once(ctx, statements)
 	if err != nil {
 		return nil, err
 	}
@@ -103,11 +104,11 @@ func (s *Server) readOrders(ctx context.Context) (warnings []string, err error) 
 		for _, d := range row {
 			warnings = append(warnings, fmt.Sprintf("indexes of the database %q may be wrong: version %s of a library ordered "+
 				"their text, and the server has version %s; REINDEX DATABASE %s, then ALTER DATABASE %s REFRESH COLLATION VERSION",
-				d[0], d[1], d[2], quoteName(d[0]), quoteName(d[0])))
+				d[0], d[1], d[2], local.Identifier(d[0]), local.Identifier(d[0])))
 		}
 	}
 	for _, d := range got[0] {
-		used, err := s.onceIn(ctx, d[0], indexOrders)
+		used, err := s.OnceIn(ctx, d[0], indexOrders)
 		if err != nil {
 			return nil, err
 		}

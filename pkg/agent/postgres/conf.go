@@ -14,6 +14,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/floors"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
@@ -46,7 +47,7 @@ func (s *Server) managed() []setting {
 		{"wal_receiver_status_interval", "1s"},
 		{"wal_retrieve_retry_interval", "50ms"},
 		{"recovery_target_timeline", "latest"},
-		{"primary_conninfo", c.conninfo(upstreamPort, "application_name="+s.name())},
+		{"primary_conninfo", c.Conninfo(local.UpstreamPort, "application_name="+s.name())},
 		{"primary_slot_name", ""},
 		{"restore_command", ""},
 		{"archive_command", c.archiveCommand()},
@@ -157,16 +158,16 @@ func (s *Server) writeFiles(settings protocol.Settings, values map[string]string
 // unless that is barred.
 func (s *Server) hba(barred bool) string {
 	if barred {
-		return "local all " + User + " trust\nlocal replication " + User + " trust\nlocal all all reject\n" +
+		return "local all " + local.User + " trust\nlocal replication " + local.User + " trust\nlocal all all reject\n" +
 			"host all all all reject\n"
 	}
 	host := "host"
 	if s.Certificate != "" {
 		host = "hostssl"
 	}
-	return "local all " + User + " trust\nlocal replication " + User + " trust\nlocal all all scram-sha-256\n" +
-		"host all " + User + " all reject\nhost replication " + User + " all reject\n" + host +
-		" all all all scram-sha-256\n"
+	return "local all " + local.User + " trust\nlocal replication " + local.User + " trust\n" +
+		"local all all scram-sha-256\nhost all " + local.User + " all reject\n" +
+		"host replication " + local.User + " all reject\n" + host + " all all all scram-sha-256\n"
 }
 
 // quote writes a value for a file of settings.

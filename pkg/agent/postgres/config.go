@@ -11,33 +11,20 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/stream"
-)
-
-// User is the role as which agents connect. It is the first superuser, can't be dropped, and enters by the Unix socket
-// alone.
-const User = "dbop"
-
-// Ports of the sockets, in the directory of the sockets, at which the agent takes what its server and its tools want of
-// the primary.
-const (
-	upstreamPort = 1
-	toolPort     = 2
-	// sourcePort leads to the server outside of the cluster that it follows.
-	sourcePort = 3
 )
 
 // Config is what the driver needs of the agent.
 type Config struct {
 	ID protocol.MemberID
-	// Directory is the volume. Sockets is a short path that only this user may enter.
-	Directory, Sockets string
-	// Bin holds the programs of PostgreSQL.
-	Bin string
+	// Server is where the server is.
+	local.Server
+	// Directory is the volume.
+	Directory string
 	// Listen are the addresses for clients, as listen_addresses takes them.
 	Listen string
-	Port   int
 	// Certificate, Key and Authority are files for clients' TLS; "" has clients connect in plain text.
 	Certificate, Key, Authority string
 	// SourceSecret is a directory with the password and the certificates for the source of the cluster, or "".
@@ -55,27 +42,16 @@ type Config struct {
 	Log    io.Writer
 }
 
-func (c Config) data() string               { return filepath.Join(c.Directory, "data") }
-func (c Config) pgdata() string             { return filepath.Join(c.data(), "pgdata") }
-func (c Config) aside() string              { return filepath.Join(c.Directory, "data.new") }
-func (c Config) conf() string               { return filepath.Join(c.Directory, "conf") }
-func (c Config) program(name string) string { return filepath.Join(c.Bin, name) }
-
-// socket is the path of the socket of a port.
-func (c Config) socket(port int) string {
-	return filepath.Join(c.Sockets, ".s.PGSQL."+strconv.Itoa(port))
-}
-
-// conninfo is how libpq reaches a port of the sockets. It holds no secret.
-func (c Config) conninfo(port int, more string) string {
-	return fmt.Sprintf("host='%s' port=%d user=%s %s", c.Sockets, port, User, more)
-}
+func (c Config) data() string   { return filepath.Join(c.Directory, "data") }
+func (c Config) pgdata() string { return filepath.Join(c.data(), "pgdata") }
+func (c Config) aside() string  { return filepath.Join(c.Directory, "data.new") }
+func (c Config) conf() string   { return filepath.Join(c.Directory, "conf") }
 
 // version asks the server's program for its release, such as "15.18".
 func (c Config) version() (release string, major int, err error) {
-	out, err := exec.Command(c.program("postgres"), "--version").Output() //nolint:gosec // the path is ours
+	out, err := exec.Command(c.Program("postgres"), "--version").Output() //nolint:gosec // the path is ours
 	if err != nil {
-		return "", 0, fmt.Errorf("ask %s for its version: %w", c.program("postgres"), err)
+		return "", 0, fmt.Errorf("ask %s for its version: %w", c.Program("postgres"), err)
 	}
 	return parseVersion(string(out))
 }
@@ -93,7 +69,7 @@ func parseVersion(out string) (release string, major int, err error) {
 
 // prepare makes the directories that must exist before a server.
 func (c Config) prepare() error {
-	if length := len(c.socket(c.Port)); length > 100 {
+	if length := len(c.Socket(c.Port)); length > 100 {
 		return fmt.Errorf("use the directory %s for sockets: its path is too long by %d characters", c.Sockets, length-100)
 	}
 	for _, d := range []string{c.Directory, c.Sockets, c.conf()} {

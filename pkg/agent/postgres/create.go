@@ -10,6 +10,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
@@ -17,7 +18,7 @@ import (
 // initialise makes an empty database aside and renames it. Its text is ordered the same on every machine.
 func (s *Server) initialise(ctx context.Context) error {
 	pgdata := filepath.Join(s.aside(), "pgdata")
-	args := []string{"--pgdata", pgdata, "--username", User, "--data-checksums",
+	args := []string{"--pgdata", pgdata, "--username", local.User, "--data-checksums",
 		"--encoding", "UTF8", "--auth", "scram-sha-256", "--auth-local", "trust", "--locale", "C.UTF-8"}
 	switch {
 	case s.major >= 17:
@@ -26,7 +27,7 @@ func (s *Server) initialise(ctx context.Context) error {
 		args = append(args, "--locale-provider", "icu", "--icu-locale", "und")
 	}
 	return s.create(ctx, 0, func() (datadir.Lineage, error) {
-		return datadir.Lineage{Timeline: 1}, s.run(ctx, "initdb", args...)
+		return datadir.Lineage{Timeline: 1}, s.Run(ctx, "initdb", args...)
 	})
 }
 
@@ -41,8 +42,8 @@ func (s *Server) clone(ctx context.Context, job protocol.Job) error {
 		if err != nil {
 			return datadir.Lineage{}, err
 		}
-		return past, s.run(ctx, "pg_basebackup", "--pgdata", filepath.Join(s.aside(), "pgdata"), "--wal-method", "stream",
-			"--checkpoint", "fast", "--dbname", s.conninfo(toolPort, ""))
+		return past, s.Run(ctx, "pg_basebackup", "--pgdata", filepath.Join(s.aside(), "pgdata"), "--wal-method", "stream",
+			"--checkpoint", "fast", "--dbname", s.Conninfo(local.ToolPort, ""))
 	})
 }
 

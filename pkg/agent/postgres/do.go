@@ -35,7 +35,7 @@ func (s *Server) Do(ctx context.Context, job protocol.Job, valid func() bool) er
 	case protocol.Reload:
 		return s.reload(ctx, job.Settings)
 	case protocol.Checkpoint:
-		_, err := s.once(ctx, "CHECKPOINT")
+		_, err := s.Once(ctx, "CHECKPOINT")
 		return err
 	case protocol.Detach:
 		return s.detach(ctx, job.Settings, valid)

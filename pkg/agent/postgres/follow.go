@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
@@ -150,11 +151,11 @@ func (s *Server) rewind(ctx context.Context, past datadir.Lineage) error {
 	}
 	// Up to version 15 pg_rewind takes the timeline of the last checkpoint for that of the data. A replica that was
 	// stopped may have none on its own timeline; this run ends with one.
-	if err := s.run(ctx, "postgres", "--single", "-D", s.pgdata(), "-c", "config_file="+
+	if err := s.Run(ctx, "postgres", "--single", "-D", s.pgdata(), "-c", "config_file="+
 		filepath.Join(s.conf(), "postgresql.conf"), "template1"); err != nil {
 		return fmt.Errorf("end the log of the data before its rewind: %w", err)
 	}
-	args := []string{"--target-pgdata", s.pgdata(), "--source-server", s.conninfo(toolPort, "dbname=postgres")}
+	args := []string{"--target-pgdata", s.pgdata(), "--source-server", s.Conninfo(local.ToolPort, "dbname=postgres")}
 	err := s.tryRewind(ctx, args, past)
 	if errors.Is(err, errAway) {
 		return err
@@ -163,7 +164,7 @@ func (s *Server) rewind(ctx context.Context, past datadir.Lineage) error {
 		if err := s.setIdentity(func(id *datadir.Identity) { id.Rewinding = true }); err != nil {
 			return err
 		}
-		err = s.run(ctx, "pg_rewind", args...)
+		err = s.Run(ctx, "pg_rewind", args...)
 	}
 	if err != nil && ctx.Err() == nil {
 		s.mu.Lock()
@@ -180,7 +181,7 @@ var errAway = errors.New("the primary went away during a rewind, which had chang
 func (s *Server) tryRewind(ctx context.Context, args []string, past datadir.Lineage) error {
 	var err error
 	for range 2 {
-		if err = s.run(ctx, "pg_rewind", append(slices.Clone(args), "--dry-run")...); err == nil {
+		if err = s.Run(ctx, "pg_rewind", append(slices.Clone(args), "--dry-run")...); err == nil {
 			return nil
 		}
 		if now, _, asked := s.ancestry(ctx); asked != nil || now.Timeline != past.Timeline {
@@ -192,14 +193,14 @@ func (s *Server) tryRewind(ctx context.Context, args []string, past datadir.Line
 
 // awaitCheckpoint has the primary write a checkpoint on its timeline.
 func (s *Server) awaitCheckpoint(ctx context.Context, timeline uint64) error {
-	conn, err := dial(ctx, s.conninfo(toolPort, "dbname=postgres"))
+	conn, err := local.Dial(ctx, s.Conninfo(local.ToolPort, "dbname=postgres"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	got, err := ask(ctx, conn, "SELECT timeline_id FROM pg_control_checkpoint()")
+	got, err := local.Ask(ctx, conn, "SELECT timeline_id FROM pg_control_checkpoint()")
 	if err == nil && got[0][0][0] != strconv.FormatUint(timeline, 10) {
-		_, err = ask(ctx, conn, "CHECKPOINT")
+		_, err = local.Ask(ctx, conn, "CHECKPOINT")
 	}
 	return err
 }
@@ -226,12 +227,12 @@ func (s *Server) ancestry(ctx context.Context) (datadir.Lineage, string, error) 
 }
 
 func (s *Server) askAncestry(ctx context.Context) (datadir.Lineage, string, error) {
-	conn, err := dial(ctx, s.conninfo(toolPort, "dbname=postgres replication=database"))
+	conn, err := local.Dial(ctx, s.Conninfo(local.ToolPort, "dbname=postgres replication=database"))
 	if err != nil {
 		return datadir.Lineage{}, "", err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	got, err := ask(ctx, conn, "IDENTIFY_SYSTEM")
+	got, err := local.Ask(ctx, conn, "IDENTIFY_SYSTEM")
 	if err != nil {
 		return datadir.Lineage{}, "", err
 	}
@@ -240,7 +241,7 @@ func (s *Server) askAncestry(ctx context.Context) (datadir.Lineage, string, erro
 	if err != nil || timeline == 1 {
 		return datadir.Lineage{Timeline: timeline}, system, err
 	}
-	history, err := ask(ctx, conn, "TIMELINE_HISTORY "+strconv.FormatUint(timeline, 10))
+	history, err := local.Ask(ctx, conn, "TIMELINE_HISTORY "+strconv.FormatUint(timeline, 10))
 	if err != nil {
 		return datadir.Lineage{}, "", err
 	}

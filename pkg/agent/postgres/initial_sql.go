@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 )
 
 var _ api.SQLRunner = (*Server)(nil)
@@ -32,13 +33,13 @@ func (s *Server) RunOnce(ctx context.Context, body api.InitialSQL) error {
 	if strings.ContainsRune(body.Statements, 0) {
 		return api.NotAccepted{Why: "a zero byte is no text"}
 	}
-	conn, err := s.enter(ctx, database)
+	conn, err := s.Enter(ctx, database)
 	if err != nil {
-		return refusedBy("carry out initial SQL in database "+database, err)
+		return local.RefusedBy("carry out initial SQL in database "+database, err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	// A second try waits for the first one.
-	got, err := ask(ctx, conn, quiet+` BEGIN; SELECT pg_advisory_xact_lock(hashtext('`+ranMark+`'));
+	got, err := local.Ask(ctx, conn, local.Quiet+` BEGIN; SELECT pg_advisory_xact_lock(hashtext('`+ranMark+`'));
  SELECT 1 FROM pg_db_role_setting s, unnest(s.setconfig) c WHERE s.setrole = 0 AND c LIKE '`+ranMark+`=%'
  AND s.setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())`)
 	if err != nil {
@@ -47,21 +48,17 @@ func (s *Server) RunOnce(ctx context.Context, body api.InitialSQL) error {
 	if len(got[len(got)-1]) > 0 {
 		return nil
 	}
-	if _, err := ask(ctx, conn, "SET LOCAL ROLE "+quoteName(ownerOf(body.Role))); err != nil {
-		return refusedBy("carry out initial SQL as "+ownerOf(body.Role), err)
+	if _, err := local.Ask(ctx, conn, "SET LOCAL ROLE "+local.Identifier(ownerOf(body.Role))); err != nil {
+		return local.RefusedBy("carry out initial SQL as "+ownerOf(body.Role), err)
 	}
-	block := "BEGIN EXECUTE " + literal(body.Statements) + "; END"
-	if _, err := ask(ctx, conn, "DO "+literal(block)); err != nil {
+	block := "BEGIN EXECUTE " + local.Literal(body.Statements) + "; END"
+	if _, err := local.Ask(ctx, conn, "DO "+local.Literal(block)); err != nil {
 		return notAccepted(err, body.Statements)
 	}
-	_, err = ask(ctx, conn, "RESET SESSION AUTHORIZATION; RESET ROLE; ALTER DATABASE "+quoteName(database)+" SET "+ranMark+
-		" = 'done'; COMMIT")
+	_, err = local.Ask(ctx, conn, "RESET SESSION AUTHORIZATION; RESET ROLE; ALTER DATABASE "+local.Identifier(database)+
+		" SET "+ranMark+" = 'done'; COMMIT")
 	return notAccepted(err, body.Statements) // constraints may be checked this late
 }
-
-// quiet keeps the text of statements out of the log. That of an error in a block is in its context.
-const quiet = "SET log_statement = none; SET log_min_duration_statement = -1; SET log_min_error_statement = panic;" +
-	" SET log_min_messages = fatal;"
 
 // notAccepted tells what the server does not accept from a broken connection.
 func notAccepted(err error, statements string) error {
@@ -69,7 +66,7 @@ func notAccepted(err error, statements string) error {
 	switch {
 	case err == nil:
 		return nil
-	case !ok || !answered(err):
+	case !ok || !local.Answered(err):
 		return fmt.Errorf("carry out initial SQL: %w", err)
 	}
 	why := refused.Message

@@ -25,7 +25,7 @@ func TestRunOnce(t *testing.T) {
 		}
 	}
 	tables := func(database string) string {
-		got, err := m.onceIn(ctx, database, `SELECT tablename || ' of ' || tableowner FROM pg_tables
+		got, err := m.OnceIn(ctx, database, `SELECT tablename || ' of ' || tableowner FROM pg_tables
  WHERE schemaname = 'public' ORDER BY 1`)
 		if err != nil {
 			t.Fatal(err)

@@ -293,7 +293,7 @@ func (s *Server) readWaiting(name string) ([]byte, error) {
 
 // lastCommit returns the time of the last commit in a file of the log.
 func (s *Server) lastCommit(ctx context.Context, name string) (last time.Time, err error) {
-	cmd := exec.CommandContext(ctx, s.program("pg_waldump"), //nolint:gosec // the program is ours
+	cmd := exec.CommandContext(ctx, s.Program("pg_waldump"), //nolint:gosec // the program is ours
 		"--rmgr", "Transaction", filepath.Join(s.pgdata(), "pg_wal", name))
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "TZ=UTC")
 	out, err := cmd.Output()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 )
 
 // TestNeeds: what a copy keeps for the archive, by the history that it follows.
@@ -48,7 +49,7 @@ func TestKeepForks(t *testing.T) {
 		"000000020000000000000006.ready": {"000000020000000000000006", "0000000300000000000000FF"},
 		"000000020000000000000006.done":  {"0000000300000000000000FF"},
 	} {
-		s := &Server{Config: Config{Directory: t.TempDir(), Sockets: t.TempDir()}}
+		s := &Server{Config: Config{Server: local.Server{Sockets: t.TempDir()}, Directory: t.TempDir()}}
 		wal := filepath.Join(s.pgdata(), "pg_wal")
 		if err := os.MkdirAll(filepath.Join(wal, "archive_status"), 0o700); err != nil {
 			t.Fatal(err)
@@ -94,7 +95,7 @@ func TestNewestCommit(t *testing.T) {
 // TestArchiveCommand: it ends well for a file with a mark, and at once where the server stops.
 func TestArchiveCommand(t *testing.T) {
 	t.Parallel()
-	c := Config{Sockets: t.TempDir()}
+	c := Config{Server: local.Server{Sockets: t.TempDir()}}
 	s := &Server{Config: c}
 	if err := s.resetArchived(); err != nil {
 		t.Fatal(err)

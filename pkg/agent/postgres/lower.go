@@ -15,7 +15,7 @@ import (
 
 // written reads the settings with which the log was written that this copy holds.
 func (s *Server) written() (floors.Values, error) {
-	out, err := exec.Command(s.program("pg_controldata"), s.pgdata()).Output() //nolint:gosec // the program is ours
+	out, err := exec.Command(s.Program("pg_controldata"), s.pgdata()).Output() //nolint:gosec // the program is ours
 	if err != nil {
 		return nil, fmt.Errorf("read the settings with which the log was written: %w", err)
 	}

@@ -45,7 +45,7 @@ const (
 
 // Measure implements api.Meter.
 func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
-	got, err := s.once(ctx, measures)
+	got, err := s.Once(ctx, measures)
 	if err != nil {
 		return api.Measures{}, err
 	}

@@ -43,7 +43,7 @@ type answer struct {
 func (s *Server) state(ctx context.Context) (answer, error) {
 	ctx, stop := context.WithTimeout(ctx, observeTimeout)
 	defer stop()
-	got, err := s.observer.ask(ctx, question)
+	got, err := s.observer.Ask(ctx, question)
 	if err != nil {
 		return answer{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
@@ -154,7 +155,7 @@ func TestManaged(t *testing.T) {
 // TestArguments holds that nothing secret and nothing that a file could override is missing on the command line.
 func TestArguments(t *testing.T) {
 	t.Parallel()
-	s := &Server{Config: Config{ID: "m1", Directory: "/v", Sockets: "/s", Port: 5432}, major: 15}
+	s := &Server{Config: Config{Server: local.Server{Sockets: "/s", Port: 5432}, ID: "m1", Directory: "/v"}, major: 15}
 	args := s.arguments()
 	for _, want := range []string{"restart_after_crash=off", "wal_log_hints=on", "fsync=on", "full_page_writes=on"} {
 		if !slices.Contains(args, want) {

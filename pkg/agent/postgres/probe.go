@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/pulse"
 )
@@ -18,14 +19,14 @@ const (
 // probe has the primary flush its log now and then, without waiting for standbys, while a run of it goes on. An error
 // that the server answers counts: it is alive.
 func (s *Server) probe(p *process.Process) {
-	conn := connection{conninfo: s.conninfo(s.Port, "dbname=postgres application_name=probe")}
-	defer conn.close()
+	conn := local.Session{Conninfo: s.Conninfo(s.Port, "dbname=postgres application_name=probe")}
+	defer conn.Close()
 	for {
 		at := s.Now()
 		ctx, stop := context.WithTimeout(context.Background(), probeTimeout)
-		_, err := conn.ask(ctx, "SET synchronous_commit = local; SELECT pg_logical_emit_message(true, 'dbop', '')")
+		_, err := conn.Ask(ctx, "SET synchronous_commit = local; SELECT pg_logical_emit_message(true, 'dbop', '')")
 		stop()
-		if err == nil || answered(err) {
+		if err == nil || local.Answered(err) {
 			s.mu.Lock()
 			if s.proc == p {
 				s.flushed = at

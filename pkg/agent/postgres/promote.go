@@ -16,6 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/floors"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
@@ -58,7 +59,7 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	s.lowering = len(s.launched.Above(floors.Asked(s.settings.Values))) > 0
 	s.mu.Unlock()
 	defer s.lowered()
-	if _, err := s.once(ctx, "SELECT pg_promote(false)"); err != nil {
+	if _, err := s.Once(ctx, "SELECT pg_promote(false)"); err != nil {
 		return fmt.Errorf("promote the server: %w", err)
 	}
 	if err := s.until(ctx, p, "promote the server", func(a answer) bool { return !a.recovering }); err != nil {
@@ -147,7 +148,9 @@ func (s *Server) load(ctx context.Context, set protocol.SyncSet) error {
 	if err := s.reload(ctx, settings); err != nil {
 		return err
 	}
-	s.Downstream.Drop(func(copied string) bool { return set.Need == 0 || strings.Contains(names, quoteName(copied)) })
+	s.Downstream.Drop(func(copied string) bool {
+		return set.Need == 0 || strings.Contains(names, local.Identifier(copied))
+	})
 	if s.isPromoted() {
 		if err := s.mark(ctx); err != nil {
 			return err
@@ -161,7 +164,7 @@ func (s *Server) load(ctx context.Context, set protocol.SyncSet) error {
 
 // mark notes where the log ends after the set was loaded: who holds that holds all that was acknowledged before.
 func (s *Server) mark(ctx context.Context) error {
-	got, err := s.once(ctx, "SELECT pg_current_wal_insert_lsn()")
+	got, err := s.Once(ctx, "SELECT pg_current_wal_insert_lsn()")
 	if err != nil {
 		return err
 	}
@@ -183,15 +186,13 @@ func setNames(set protocol.SyncSet) string {
 	}
 	names := make([]string, 0, len(set.Standbys))
 	for _, standby := range set.Standbys {
-		names = append(names, quoteName(volume.CopyName(standby)))
+		names = append(names, local.Identifier(volume.CopyName(standby)))
 	}
 	if len(names) == 0 {
 		names = append(names, `"nobody"`)
 	}
 	return fmt.Sprintf("ANY %d (%s)", set.Need, strings.Join(names, ", "))
 }
-
-func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // reloadTime bounds a reload.
 const reloadTime = 5 * time.Second

@@ -14,6 +14,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/floors"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/movein"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/source"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
@@ -30,7 +32,7 @@ type Server struct {
 	upstream *stream.Upstream
 	// Downstream passes the log of this server to the agents of its replicas.
 	Downstream *stream.Downstream
-	observer   connection
+	observer   local.Session
 	// door leads to the source.
 	door    *source.Door
 	changed chan struct{}
@@ -68,7 +70,7 @@ type Server struct {
 	// orders is what is known of the versions of collations.
 	orders orders
 	// moving is the part of this primary in following a source; nil if there is none.
-	moving *moveIn
+	moving *movein.Move
 	// barred says that no client is let in, open that this run of the server may have let one in.
 	barred, open bool
 }
@@ -92,15 +94,15 @@ func Open(c Config) (*Server, error) {
 	if s.floor, err = volume.OpenFloor(c.Directory); err != nil {
 		return nil, err
 	}
-	s.Downstream = &stream.Downstream{Socket: c.socket(c.Port), Serves: s.serves, Changed: s.change}
-	if s.upstream, err = stream.Listen(c.socket(upstreamPort), c.socket(toolPort), c.Dial); err != nil {
+	s.Downstream = &stream.Downstream{Socket: c.Socket(c.Port), Serves: s.serves, Changed: s.change}
+	if s.upstream, err = stream.Listen(c.Socket(local.UpstreamPort), c.Socket(local.ToolPort), c.Dial); err != nil {
 		return nil, err
 	}
 	s.upstream.Ended = s.change
-	if s.door, err = source.Listen(c.socket(sourcePort)); err != nil {
+	if s.door, err = source.Listen(c.Socket(local.SourcePort)); err != nil {
 		return nil, err
 	}
-	s.observer = connection{conninfo: c.conninfo(c.Port, "dbname=postgres application_name=observer")}
+	s.observer = local.Session{Conninfo: c.Conninfo(c.Port, "dbname=postgres application_name=observer")}
 	return s, nil
 }
 
@@ -123,7 +125,7 @@ func (s *Server) Handle(from protocol.MemberID, conn net.Conn) { s.Downstream.Ha
 // Close ends the sockets. The server is killed.
 func (s *Server) Close() error {
 	err := s.StopNow()
-	s.observer.close()
+	s.observer.Close()
 	return errors.Join(err, s.upstream.Close(), s.door.Close())
 }
 

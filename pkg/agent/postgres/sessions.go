@@ -18,7 +18,7 @@ const loggedIn = `SELECT host(client_addr), client_port FROM pg_stat_activity
 func (s *Server) sessions(ctx context.Context) (in []netip.AddrPort, err error) {
 	ctx, stop := context.WithTimeout(ctx, observeTimeout)
 	defer stop()
-	got, err := s.observer.ask(ctx, loggedIn)
+	got, err := s.observer.Ask(ctx, loggedIn)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ import (
 
 // loaded is when the server read its files last.
 func (s *Server) loaded(ctx context.Context) (string, error) {
-	got, err := s.once(ctx, "SELECT pg_conf_load_time()")
+	got, err := s.Once(ctx, "SELECT pg_conf_load_time()")
 	if err != nil {
 		return "", err
 	}
@@ -30,7 +30,7 @@ func (s *Server) loaded(ctx context.Context) (string, error) {
 // learnPending waits until the server has read its files again, and keeps which settings it takes only at a start.
 func (s *Server) learnPending(ctx context.Context, p *process.Process, before string) error {
 	return p.Until(ctx, "wait until the server has read its settings", func(ctx context.Context) (bool, error) {
-		got, err := s.once(ctx, "SELECT pg_conf_load_time(); SELECT name FROM pg_settings WHERE pending_restart ORDER BY 1")
+		got, err := s.Once(ctx, "SELECT pg_conf_load_time(); SELECT name FROM pg_settings WHERE pending_restart ORDER BY 1")
 		if err != nil || got[0][0][0] == before {
 			return false, err
 		}
@@ -88,7 +88,7 @@ func (s *Server) CheckValues(ctx context.Context, values map[string]string) erro
 		}
 		args = append(args, "-c", name+"="+values[name])
 	}
-	out, err := exec.CommandContext(ctx, s.program("postgres"), args...).CombinedOutput() //nolint:gosec // the program is ours
+	out, err := exec.CommandContext(ctx, s.Program("postgres"), args...).CombinedOutput() //nolint:gosec // the program is ours
 	if _, ran := errors.AsType[*exec.ExitError](err); ran {
 		return api.Refused{Why: "PostgreSQL refuses the settings: " + reason(string(out))}
 	}

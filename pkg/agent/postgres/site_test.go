@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/drivertest"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/test/port"
 )
@@ -48,8 +49,9 @@ func (s *site) open(id protocol.MemberID) *place {
 	s.t.Helper()
 	m := s.Member(id)
 	c := Config{
-		ID: id, Directory: m.Directory(), Sockets: m.Sockets(), Bin: programs(s.t), Listen: "127.0.0.1",
-		Port: port.Free(s.t), Log: s.t.Output(), Now: m.Now, Report: m.Report, Dial: m.Dial, Serves: m.Serves,
+		Server: local.Server{Bin: programs(s.t), Sockets: m.Sockets(), Port: port.Free(s.t)},
+		ID:     id, Directory: m.Directory(), Listen: "127.0.0.1", Log: s.t.Output(),
+		Now: m.Now, Report: m.Report, Dial: m.Dial, Serves: m.Serves,
 	}
 	c.Others = func() []int { return drivertest.RunningIn(c.pgdata()) }
 	server, err := Open(c)
@@ -65,7 +67,7 @@ func (p *place) sql(statements string) string {
 	p.T.Helper()
 	ctx, stop := context.WithTimeout(p.T.Context(), 20*time.Second)
 	defer stop()
-	got, err := p.once(ctx, statements)
+	got, err := p.Once(ctx, statements)
 	if err != nil {
 		p.T.Fatalf("%s: %s: %v", p.ID, statements, err)
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/movein"
 )
 
 // Database is the database that is made for applications.
@@ -22,11 +24,12 @@ func ownerOf(role string) string { return role + "_owner" }
 
 // Users lists who may log in, without the agent's own role.
 func (s *Server) Users(ctx context.Context) ([]api.User, error) {
-	got, err := s.once(ctx, `SELECT r.rolname, r.rolsuper, d.datname,
+	got, err := s.Once(ctx, `SELECT r.rolname, r.rolsuper, d.datname,
  has_database_privilege(r.oid, d.oid, 'CREATE')
  FROM pg_roles r LEFT JOIN pg_database d ON NOT r.rolsuper AND NOT d.datistemplate AND d.datname <> 'postgres'
  AND has_database_privilege(r.oid, d.oid, 'CONNECT')
- WHERE r.rolcanlogin AND r.rolname <> '`+User+`' AND r.rolname !~ `+literal(ways+"$")+` ORDER BY 1, 3`)
+ WHERE r.rolcanlogin AND r.rolname <> '`+local.User+`' AND r.rolname !~ `+
+		local.Literal(movein.Ways+"$")+` ORDER BY 1, 3`)
 	if err != nil {
 		return nil, fmt.Errorf("list the users: %w", err)
 	}
@@ -50,14 +53,14 @@ func (s *Server) Users(ctx context.Context) ([]api.User, error) {
 // EnsureUser makes a user in one transaction, and before it the databases that it may use. A user owns nothing itself:
 // at its login it takes the role that owns.
 func (s *Server) EnsureUser(ctx context.Context, u api.NewUser) error {
-	if u.Name == User || strings.HasPrefix(u.Name, "pg_") || u.Name == "" || len(u.Name) > 55 ||
+	if u.Name == local.User || strings.HasPrefix(u.Name, "pg_") || u.Name == "" || len(u.Name) > 55 ||
 		strings.ContainsRune(u.Name, 0) {
 		return api.Refused{Why: fmt.Sprintf("%q is no name for a user of PostgreSQL", u.Name)}
 	}
-	if m := s.movesIn(); m != nil && !m.follows() {
+	if m := s.movesIn(); m != nil && !m.Following() {
 		return api.Refused{Why: "make user " + u.Name + ": the data of the source is still being copied"}
 	}
-	known, err := s.once(ctx, "SELECT rolname, rolpassword FROM pg_authid; SELECT datname FROM pg_database")
+	known, err := s.Once(ctx, "SELECT rolname, rolpassword FROM pg_authid; SELECT datname FROM pg_database")
 	if err != nil {
 		return fmt.Errorf("make user %s: %w", u.Name, err)
 	}
@@ -65,8 +68,8 @@ func (s *Server) EnsureUser(ctx context.Context, u api.NewUser) error {
 	if i := slices.IndexFunc(known[0], func(r []string) bool { return r[0] == u.Name }); i >= 0 {
 		verifier = known[0][i][1]
 	}
-	if !verifies(verifier, u.Password) {
-		if verifier, err = newVerifier(u.Password); err != nil {
+	if !local.Verifies(verifier, u.Password) {
+		if verifier, err = local.NewVerifier(u.Password); err != nil {
 			return fmt.Errorf("make user %s: %w", u.Name, err)
 		}
 	}
@@ -75,14 +78,14 @@ func (s *Server) EnsureUser(ctx context.Context, u api.NewUser) error {
 	}
 	var change []string
 	if !has(known[0], u.Name) {
-		change = append(change, "CREATE ROLE "+quoteName(u.Name))
+		change = append(change, "CREATE ROLE "+local.Identifier(u.Name))
 	}
 	rights := "NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION"
 	if u.Admin {
 		rights = "SUPERUSER"
 	}
-	change = append(change, fmt.Sprintf("ALTER ROLE %s LOGIN INHERIT %s PASSWORD %s", quoteName(u.Name), rights,
-		literal(verifier)))
+	change = append(change, fmt.Sprintf("ALTER ROLE %s LOGIN INHERIT %s PASSWORD %s", local.Identifier(u.Name), rights,
+		local.Literal(verifier)))
 	if !u.Admin {
 		grants, err := s.ensureGrants(ctx, u.User, known, has)
 		if err != nil {
@@ -90,21 +93,22 @@ func (s *Server) EnsureUser(ctx context.Context, u api.NewUser) error {
 		}
 		change = append(change, grants...)
 	}
-	return s.execute(ctx, "make user "+u.Name, change)
+	return s.Execute(ctx, "make user "+u.Name, change)
 }
 
 // ensureGrants makes the owner and the databases of a user's grants, and returns the statements that give them.
-func (s *Server) ensureGrants(ctx context.Context, u api.User, known rows, has func([][]string, string) bool) ([]string,
-	error) {
+func (s *Server) ensureGrants(ctx context.Context, u api.User, known local.Rows,
+	has func([][]string, string) bool) ([]string, error) {
 	owner := ownerOf(u.Role)
 	if !has(known[0], owner) {
-		if err := s.execute(ctx, "make role "+owner, []string{"CREATE ROLE " + quoteName(owner) + " NOLOGIN"}); err != nil {
+		err := s.Execute(ctx, "make role "+owner, []string{"CREATE ROLE " + local.Identifier(owner) + " NOLOGIN"})
+		if err != nil {
 			return nil, err
 		}
 	}
 	out := []string{
-		fmt.Sprintf("GRANT %s TO %s", quoteName(owner), quoteName(u.Name)),
-		fmt.Sprintf("ALTER ROLE %s SET role = %s", quoteName(u.Name), literal(owner)),
+		fmt.Sprintf("GRANT %s TO %s", local.Identifier(owner), local.Identifier(u.Name)),
+		fmt.Sprintf("ALTER ROLE %s SET role = %s", local.Identifier(u.Name), local.Literal(owner)),
 	}
 	for _, g := range u.Grants {
 		name := g.Name
@@ -113,20 +117,20 @@ func (s *Server) ensureGrants(ctx context.Context, u api.User, known rows, has f
 		}
 		if !has(known[1], name) {
 			// CREATE DATABASE runs in no transaction; a crash after it leaves a database that the next try finds.
-			statement := "CREATE DATABASE " + quoteName(name)
+			statement := "CREATE DATABASE " + local.Identifier(name)
 			if !g.ReadOnly {
-				statement += " OWNER " + quoteName(owner)
+				statement += " OWNER " + local.Identifier(owner)
 			}
-			if _, err := s.once(ctx, statement); err != nil && !isDuplicate(err) {
-				return nil, refusedBy("make database "+name, err)
+			if _, err := s.Once(ctx, statement); err != nil && !isDuplicate(err) {
+				return nil, local.RefusedBy("make database "+name, err)
 			}
 		}
-		out = append(out, "REVOKE CONNECT ON DATABASE "+quoteName(name)+" FROM PUBLIC")
+		out = append(out, "REVOKE CONNECT ON DATABASE "+local.Identifier(name)+" FROM PUBLIC")
 		if g.ReadOnly {
-			out = append(out, fmt.Sprintf("GRANT CONNECT ON DATABASE %s TO %s", quoteName(name), quoteName(owner)),
-				"GRANT pg_read_all_data TO "+quoteName(owner))
+			out = append(out, fmt.Sprintf("GRANT CONNECT ON DATABASE %s TO %s", local.Identifier(name), local.Identifier(owner)),
+				"GRANT pg_read_all_data TO "+local.Identifier(owner))
 		} else {
-			out = append(out, fmt.Sprintf("GRANT ALL ON DATABASE %s TO %s", quoteName(name), quoteName(owner)))
+			out = append(out, fmt.Sprintf("GRANT ALL ON DATABASE %s TO %s", local.Identifier(name), local.Identifier(owner)))
 		}
 	}
 	return out, nil
@@ -134,19 +138,19 @@ func (s *Server) ensureGrants(ctx context.Context, u api.User, known rows, has f
 
 // DeleteUser removes a user. Its role stays as long as something is its own, or somebody else has it.
 func (s *Server) DeleteUser(ctx context.Context, name string) error {
-	if name == User {
-		return api.Refused{Why: "the agent enters as " + User}
+	if name == local.User {
+		return api.Refused{Why: "the agent enters as " + local.User}
 	}
-	if err := s.execute(ctx, "delete user "+name, []string{"DROP ROLE IF EXISTS " + quoteName(name)}); err != nil {
+	if err := s.Execute(ctx, "delete user "+name, []string{"DROP ROLE IF EXISTS " + local.Identifier(name)}); err != nil {
 		return err
 	}
 	owner := ownerOf(strings.TrimSuffix(name, ".2"))
-	got, err := s.once(ctx, `SELECT 1 FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid WHERE r.rolname = `+
-		literal(owner))
+	got, err := s.Once(ctx, `SELECT 1 FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid WHERE r.rolname = `+
+		local.Literal(owner))
 	if err != nil || len(got[0]) > 0 {
 		return err
 	}
-	err = s.execute(ctx, "delete role "+owner, []string{"DROP ROLE IF EXISTS " + quoteName(owner)})
+	err = s.Execute(ctx, "delete role "+owner, []string{"DROP ROLE IF EXISTS " + local.Identifier(owner)})
 	if refused := (api.Refused{}); errors.As(err, &refused) {
 		return nil // it owns something
 	}
@@ -157,8 +161,8 @@ func (s *Server) DeleteUser(ctx context.Context, name string) error {
 // compares the password with what the server keeps of it.
 func (s *Server) TestLogin(ctx context.Context, name, password string) (bool, error) {
 	if s.movesIn() != nil {
-		got, err := s.once(ctx, "SELECT rolpassword FROM pg_authid WHERE rolcanlogin AND rolname = "+literal(name))
-		return err == nil && len(got[0]) == 1 && verifies(got[0][0][0], password), err
+		got, err := s.Once(ctx, "SELECT rolpassword FROM pg_authid WHERE rolcanlogin AND rolname = "+local.Literal(name))
+		return err == nil && len(got[0]) == 1 && local.Verifies(got[0][0][0], password), err
 	}
 	mode := "disable"
 	if s.Certificate != "" {
@@ -184,30 +188,7 @@ func (s *Server) TestLogin(ctx context.Context, name, password string) (bool, er
 	return false, fmt.Errorf("log in as %s: %w", name, err)
 }
 
-// execute runs statements in one transaction, and waits for standbys as every write does. Their text never goes to the
-// log.
-func (s *Server) execute(ctx context.Context, what string, statements []string) error {
-	_, err := s.once(ctx, quiet+" BEGIN; "+strings.Join(statements, "; ")+"; COMMIT")
-	return refusedBy(what, err)
-}
-
-// refusedBy tells an answer of the server from a broken connection.
-func refusedBy(what string, err error) error {
-	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return api.Refused{Why: fmt.Sprintf("%s: %s", what, answer.Message)}
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
-}
-
 func isDuplicate(err error) bool {
 	answer, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && answer.Code == "42P04"
-}
-
-// literal quotes for SQL: the E form says what a backslash is.
-func literal(text string) string {
-	return "E'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(text) + "'"
 }

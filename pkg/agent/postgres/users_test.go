@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
@@ -75,13 +76,13 @@ func TestUsers(t *testing.T) {
 	}
 	logsIn("client.2", "second", false)
 	logsIn("client", "first", true)
-	for _, name := range []string{User, "", "pg_monitor", strings.Repeat("x", 60), "zero\x00"} {
+	for _, name := range []string{local.User, "", "pg_monitor", strings.Repeat("x", 60), "zero\x00"} {
 		err := m.EnsureUser(ctx, api.NewUser{User: api.User{Name: name}, Password: "x"})
 		if refused := (api.Refused{}); !errors.As(err, &refused) {
 			t.Errorf("%q becomes a user: %v", name, err)
 		}
 	}
-	if err := m.DeleteUser(ctx, User); err == nil {
+	if err := m.DeleteUser(ctx, local.User); err == nil {
 		t.Error("the agent's own role was deleted")
 	}
 }

@@ -72,7 +72,7 @@ func (s *Server) dropLogicalSlots(ctx context.Context) error {
 	}
 	s.Report(fmt.Sprintf("the logical slots of this member go, which is no primary any more: %q", slots))
 	if s.running() != nil {
-		_, err := s.once(ctx, "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots "+
+		_, err := s.Once(ctx, "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots "+
 			"WHERE database IS NOT NULL AND NOT active")
 		return err
 	}

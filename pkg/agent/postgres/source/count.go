@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 )
 
 // canceled is the error of a statement that took longer than it may.
@@ -45,7 +47,7 @@ func (f *Fence) Count(ctx context.Context, i int, table string, within time.Dura
 func SmallestFirst(tables []string) string {
 	quoted := make([]string, len(tables))
 	for i, t := range tables {
-		quoted[i] = literal(t)
+		quoted[i] = local.Literal(t)
 	}
 	return "SELECT t FROM unnest(ARRAY[" + strings.Join(quoted, ",") + "]::text[]) AS t " +
 		"ORDER BY pg_relation_size(t::regclass), t"

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 )
 
 // fencePoll is the time between two questions who is still in a database that was closed.
@@ -74,7 +76,7 @@ func (f *Fence) each(statements ...string) string {
 	b.WriteString("BEGIN; ")
 	for _, d := range f.databases {
 		for _, statement := range statements {
-			fmt.Fprintf(&b, statement+"; ", identifier(d.Name))
+			fmt.Fprintf(&b, statement+"; ", local.Identifier(d.Name))
 		}
 	}
 	return b.String() + "COMMIT"
@@ -96,7 +98,7 @@ func (f *Fence) reopen(ctx context.Context) (err error) {
 	}
 	defer f.Leave()
 	got, err := f.keeper.Ask(ctx, "SELECT datname FROM pg_database d JOIN pg_db_role_setting s ON s.setdatabase = d.oid "+
-		"WHERE s.setrole = 0 AND "+literal(Marked+"="+f.own)+" = ANY (s.setconfig)")
+		"WHERE s.setrole = 0 AND "+local.Literal(Marked+"="+f.own)+" = ANY (s.setconfig)")
 	if err != nil || len(got[0]) == 0 {
 		return err
 	}
@@ -139,7 +141,7 @@ func (f *Fence) fill(statement string) string {
 		mine = append(mine, pid(c))
 	}
 	return strings.NewReplacer("$databases", "'{"+strings.Join(oids, ",")+"}'::oid[]",
-		"$mine", "'{"+strings.Join(mine, ",")+"}'::int[]", "$own", literal(f.own)).Replace(statement)
+		"$mine", "'{"+strings.Join(mine, ",")+"}'::int[]", "$own", local.Literal(f.own)).Replace(statement)
 }
 
 func pid(s *Session) string { return strconv.FormatUint(uint64(s.conn.PID()), 10) }
@@ -147,7 +149,7 @@ func pid(s *Session) string { return strconv.FormatUint(uint64(s.conn.PID()), 10
 // Close closes the databases, ends all sessions in them but those of this cluster, and returns where the log of the
 // source ends then: no write comes after that.
 func (f *Fence) Close(ctx context.Context) (end string, err error) {
-	_, err = f.keeper.Ask(ctx, f.each("ALTER DATABASE %s SET "+Marked+" = "+literal(f.own),
+	_, err = f.keeper.Ask(ctx, f.each("ALTER DATABASE %s SET "+Marked+" = "+local.Literal(f.own),
 		"ALTER DATABASE %s SET default_transaction_read_only = on", "ALTER DATABASE %s ALLOW_CONNECTIONS false"))
 	if err != nil {
 		return "", fmt.Errorf("close the databases of the source: %w", err)
@@ -194,7 +196,7 @@ func (f *Fence) Reached(ctx context.Context, slots, end string, confirm func(con
 			return err
 		}
 		got, err := f.keeper.Ask(ctx, "SELECT count(*), min(confirmed_flush_lsn) FROM pg_replication_slots WHERE "+
-			"starts_with(slot_name, "+literal(slots)+") AND confirmed_flush_lsn >= "+literal(end)+"::pg_lsn")
+			"starts_with(slot_name, "+local.Literal(slots)+") AND confirmed_flush_lsn >= "+local.Literal(end)+"::pg_lsn")
 		if err == nil && got[0][0][0] == strconv.Itoa(len(f.databases)) {
 			return nil
 		}
@@ -250,6 +252,6 @@ func (f *Fence) Identify(ctx context.Context) (map[string]string, error) {
 
 // Note writes the comment of a role of the source.
 func (f *Fence) Note(ctx context.Context, role, text string) error {
-	_, err := f.keeper.Ask(ctx, "COMMENT ON ROLE "+identifier(role)+" IS "+literal(text))
+	_, err := f.keeper.Ask(ctx, "COMMENT ON ROLE "+local.Identifier(role)+" IS "+local.Literal(text))
 	return err
 }

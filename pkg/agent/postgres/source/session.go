@@ -3,9 +3,10 @@ package source
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 )
 
 // Session is one session at the source.
@@ -33,28 +34,10 @@ func (s *Session) Close() {
 }
 
 // Ask sends statements in one message, and returns the rows of each.
-func (s *Session) Ask(ctx context.Context, statements string) ([][][]string, error) {
-	results, err := s.conn.Exec(ctx, statements).ReadAll()
+func (s *Session) Ask(ctx context.Context, statements string) (local.Rows, error) {
+	answer, err := local.Ask(ctx, s.conn, statements)
 	if err != nil {
-		return nil, fmt.Errorf("ask the database %q of the source: %w", s.database, err)
-	}
-	answer := make([][][]string, len(results))
-	for i, r := range results {
-		for _, row := range r.Rows {
-			columns := make([]string, len(row))
-			for k, v := range row {
-				columns[k] = string(v)
-			}
-			answer[i] = append(answer[i], columns)
-		}
+		return nil, fmt.Errorf("the database %q of the source: %w", s.database, err)
 	}
 	return answer, nil
 }
-
-// literal quotes for SQL: the E form says what a backslash is.
-func literal(text string) string {
-	return "E'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(text) + "'"
-}
-
-// identifier quotes a name for SQL.
-func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 )
 
 // Maintenance is the database that every server has; it is followed only if it holds tables.
@@ -104,7 +106,7 @@ func (s Source) Survey(ctx context.Context, own string, major, most int) (Survey
 }
 
 func (s Source) surveyServer(ctx context.Context, out *Survey, own string, major int) ([]Database, error) {
-	got, err := s.once(ctx, Maintenance, strings.ReplaceAll(server, "$own", literal(own)))
+	got, err := s.once(ctx, Maintenance, strings.ReplaceAll(server, "$own", local.Literal(own)))
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +130,7 @@ func (s Source) surveyServer(ctx context.Context, out *Survey, own string, major
 	var databases []Database
 	for _, d := range got[1] {
 		unfit(d[2] != "t", "its database %q lets nobody in: ALTER DATABASE %s ALLOW_CONNECTIONS true, or drop it", d[0],
-			identifier(d[0]))
+			local.Identifier(d[0]))
 		if d[2] == "t" {
 			databases = append(databases, Database{Name: d[0], OID: d[1]})
 		}
@@ -147,7 +149,7 @@ func (s Source) surveyServer(ctx context.Context, out *Survey, own string, major
 const syncWorkers = 2
 
 func (s Source) surveyDatabase(ctx context.Context, out *Survey, own string, d Database) error {
-	got, err := s.once(ctx, d.Name, strings.ReplaceAll(contents, "$own", literal(own))+"; "+schema)
+	got, err := s.once(ctx, d.Name, strings.ReplaceAll(contents, "$own", local.Literal(own))+"; "+schema)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package postgres
+package local
 
 import (
 	"crypto/hmac"
@@ -23,7 +23,8 @@ const (
 	saltLength     = 16
 )
 
-func newVerifier(password string) (string, error) {
+// NewVerifier is what the server keeps of a password. Each one differs, by its salt.
+func NewVerifier(password string) (string, error) {
 	salt := make([]byte, saltLength)
 	_, _ = rand.Read(salt) // it never fails
 	return verifier(password, salt, iterations)
@@ -46,8 +47,8 @@ func authenticated(key []byte, message string) []byte {
 	return h.Sum(nil)
 }
 
-// verifies says whether a verifier is of a password.
-func verifies(kept, password string) bool {
+// Verifies says whether a verifier is of a password.
+func Verifies(kept, password string) bool {
 	rest, scram := strings.CutPrefix(kept, verifierScheme)
 	head, _, _ := strings.Cut(rest, "$")
 	count, encoded, _ := strings.Cut(head, ":")

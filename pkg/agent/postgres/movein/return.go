@@ -1,6 +1,4 @@
-//go:build linux
-
-package postgres
+package movein
 
 import (
 	"context"
@@ -14,19 +12,20 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/source"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
-// CanFollow implements api.Returner.
-func (s *Server) CanFollow(ctx context.Context, from protocol.Source) error {
+// CanFollow says why this server can't follow one that cut over from it, as api.Returner says.
+func (s Server) CanFollow(ctx context.Context, from protocol.Source) error {
 	ctx, stop := context.WithTimeout(ctx, askTime)
 	defer stop()
 	now, err := s.readMark(ctx)
 	if err != nil {
 		return err
 	}
-	m, err := s.newMoveIn(ctx, from)
+	m, err := s.New(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -43,12 +42,12 @@ func (s *Server) CanFollow(ctx context.Context, from protocol.Source) error {
 }
 
 // enter reads how to log in at a source that is kept.
-func (m *moveIn) enter(ctx context.Context) error {
+func (m *Move) enter(ctx context.Context) error {
 	if !m.source.Kept || m.source.Login != nil {
 		return nil
 	}
-	got, err := m.server.once(ctx, "SELECT subconninfo FROM pg_subscription s JOIN pg_database d ON d.oid = subdbid "+
-		"WHERE datname = current_database() AND subname = "+literal(login))
+	got, err := m.server.Once(ctx, "SELECT subconninfo FROM pg_subscription s JOIN pg_database d ON d.oid = subdbid "+
+		"WHERE datname = current_database() AND subname = "+local.Literal(login))
 	if err != nil {
 		return err
 	}
@@ -65,9 +64,9 @@ func (m *moveIn) enter(ctx context.Context) error {
 }
 
 // untouched says that the databases are as they were closed for the source: nobody was let in since, so nobody wrote.
-func (m *moveIn) untouched(ctx context.Context, now mark) error {
-	got, err := m.server.once(ctx, source.Closed+"; SELECT datname FROM pg_database WHERE NOT datistemplate AND "+
-		"datallowconn AND datname <> "+literal(source.Maintenance))
+func (m *Move) untouched(ctx context.Context, now mark) error {
+	got, err := m.server.Once(ctx, source.Closed+"; SELECT datname FROM pg_database WHERE NOT datistemplate AND "+
+		"datallowconn AND datname <> "+local.Literal(source.Maintenance))
 	if err != nil {
 		return err
 	}
@@ -89,7 +88,7 @@ func (m *moveIn) untouched(ctx context.Context, now mark) error {
 }
 
 // keeps says that the source is the one that this cluster can follow, and keeps what comes next.
-func (m *moveIn) keeps(ctx context.Context, now mark) error {
+func (m *Move) keeps(ctx context.Context, now mark) error {
 	got, err := m.ask(ctx, source.Maintenance, "SELECT system_identifier, pg_is_in_recovery() FROM pg_control_system()")
 	switch {
 	case err != nil:
@@ -115,13 +114,13 @@ func (m *moveIn) keeps(ctx context.Context, now mark) error {
 }
 
 // continues says that the source has a slot for each database that keeps all that this server does not have for sure.
-func (m *moveIn) continues(ctx context.Context, now mark) error {
+func (m *Move) continues(ctx context.Context, now mark) error {
 	confirmed, err := source.ParseLSN(now.Kept.Confirmed)
 	if err != nil {
 		return err
 	}
 	got, err := m.ask(ctx, source.Maintenance, "SELECT count(*) FILTER (WHERE wal_status IS DISTINCT FROM 'lost'), "+
-		"max(confirmed_flush_lsn) FROM pg_replication_slots WHERE starts_with(slot_name, "+literal(m.slot(now, ""))+")")
+		"max(confirmed_flush_lsn) FROM pg_replication_slots WHERE starts_with(slot_name, "+local.Literal(m.slot(now, ""))+")")
 	if err != nil {
 		return err
 	}
@@ -141,7 +140,7 @@ func (m *moveIn) continues(ctx context.Context, now mark) error {
 }
 
 // roundBack does what comes next for a source that is kept.
-func (m *moveIn) roundBack(ctx context.Context, now mark) error {
+func (m *Move) roundBack(ctx context.Context, now mark) error {
 	ctx, stop := context.WithTimeout(ctx, askTime)
 	defer stop()
 	if now.Kept == nil {
@@ -176,7 +175,7 @@ func (m *moveIn) roundBack(ctx context.Context, now mark) error {
 // leftRoles is what the way back leaves out: who manages users makes them in both clusters.
 const leftRoles = "what was changed about roles and passwords since the cut over"
 
-func (m *moveIn) rolesChanged(now mark) bool {
+func (m *Move) rolesChanged(now mark) bool {
 	return slices.ContainsFunc(m.survey.Databases, func(d source.Database) bool {
 		return slices.Contains(source.Changed(now.Schemas[d.Name], d.Schema), "roles")
 	})
@@ -192,7 +191,7 @@ func noReturn(err error) error {
 
 // begin opens the databases, where nobody but the agent is let in, and subscribes to those of the source. The mark that
 // this follows comes last. What an earlier attempt did stays.
-func (m *moveIn) begin(ctx context.Context, now mark) error {
+func (m *Move) begin(ctx context.Context, now mark) error {
 	s := m.server
 	if now.Stage == stageBack {
 		if err := m.untouched(ctx, now); err != nil {
@@ -212,9 +211,9 @@ func (m *moveIn) begin(ctx context.Context, now mark) error {
 	var open strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(now.Schemas)) {
 		fmt.Fprintf(&open, "ALTER DATABASE %[1]s ALLOW_CONNECTIONS true; ALTER DATABASE %[1]s RESET %[2]s; "+
-			"ALTER DATABASE %[1]s RESET default_transaction_read_only; ", quoteName(name), source.Marked)
+			"ALTER DATABASE %[1]s RESET default_transaction_read_only; ", local.Identifier(name), source.Marked)
 	}
-	if _, err := s.once(ctx, "BEGIN; "+open.String()+"COMMIT"); err != nil {
+	if _, err := s.Once(ctx, "BEGIN; "+open.String()+"COMMIT"); err != nil {
 		return fmt.Errorf("open the databases of this cluster, for what comes from %s: %w", m.source.Address, err)
 	}
 	if err := m.continues(ctx, now); err != nil {
@@ -229,116 +228,4 @@ func (m *moveIn) begin(ctx context.Context, now mark) error {
 	}
 	s.Report("this cluster follows " + m.source.Address + " from where that cut over")
 	return nil
-}
-
-// link opens the door, and has the subscription of each database go by the one of this member. Nothing is confirmed to
-// the source but what is here for sure.
-func (m *moveIn) link(ctx context.Context, now mark) error {
-	confirmed, err := source.ParseLSN(now.Kept.Confirmed)
-	if err != nil {
-		return err
-	}
-	got, err := m.ask(ctx, source.Maintenance, "SELECT datname, oid FROM pg_database")
-	if err != nil {
-		return err
-	}
-	if err := m.server.writeMark(ctx, now); err != nil { // the log may hold one that no standby has
-		return err
-	}
-	m.server.door.Open(m.source)
-	m.server.door.Allow(confirmed)
-	m.reads = nil
-	for _, row := range got[0] {
-		if _, followed := now.Schemas[row[0]]; !followed {
-			continue
-		}
-		slot := m.slot(now, row[1])
-		if err := m.resubscribe(ctx, now, row[0], slot); err != nil {
-			return fmt.Errorf("subscribe to the database %q of %s: %w", row[0], m.source.Address, err)
-		}
-		m.reads = append(m.reads, slot)
-	}
-	m.linked = true
-	return nil
-}
-
-// resubscribe makes the subscription of a database, or has it go by the door of this member. It begins where the source
-// cut over: a slot of the source itself may go back to before that if its server crashes.
-func (m *moveIn) resubscribe(ctx context.Context, now mark, database, slot string) error {
-	s := m.server
-	way := literal(s.conninfo(sourcePort, "dbname="+word(database)))
-	const find = "SELECT oid, subslotname, subenabled, " +
-		"coalesce(pg_replication_origin_progress('pg_' || oid, false), '0/0') " +
-		"FROM pg_subscription WHERE subname = '" + subscription + "' AND subdbid = (SELECT oid FROM pg_database " +
-		"WHERE datname = current_database())"
-	got, err := s.onceIn(ctx, database, find)
-	if err != nil {
-		return err
-	}
-	if len(got[0]) == 1 && got[0][0][1] != slot {
-		if err := s.unsubscribeIn(ctx, database); err != nil {
-			return err
-		}
-		got[0] = nil
-	}
-	if len(got[0]) == 0 {
-		more := ""
-		if s.major >= 16 {
-			more = ", run_as_owner = true"
-		}
-		// Rows that the source got by a subscription of its own come along, as origin = any is the default: this cluster
-		// subscribes to nothing else, and what came from here ended before the cut over.
-		if _, err := s.onceIn(ctx, database, "CREATE SUBSCRIPTION "+subscription+" CONNECTION "+way+" PUBLICATION "+
-			quoteName(m.publication())+" WITH (slot_name = "+literal(slot)+", create_slot = false, copy_data = false, "+
-			"enabled = false, synchronous_commit = 'off'"+more+")"); err != nil {
-			return err
-		}
-		if got, err = s.onceIn(ctx, database, find); err != nil {
-			return err
-		}
-	} else if _, err := s.onceIn(ctx, database, "ALTER SUBSCRIPTION "+subscription+" CONNECTION "+way); err != nil {
-		return err
-	}
-	row := got[0][0]
-	if row[2] == "t" {
-		return nil
-	}
-	if row[3] == "0/0" {
-		if _, err := s.onceIn(ctx, database, "SELECT pg_replication_origin_advance('pg_"+row[0]+"', "+
-			literal(now.Kept.From)+")"); err != nil {
-			return err
-		}
-	}
-	_, err = s.onceIn(ctx, database, "ALTER SUBSCRIPTION "+subscription+" ENABLE")
-	return err
-}
-
-// confirm has standbys hold what was applied here, notes that, and then tells the source. So a next primary either has
-// all that the source was told of, or sees in its mark that it may not.
-func (m *moveIn) confirm(ctx context.Context, now mark) error {
-	if now.Kept == nil {
-		return nil
-	}
-	before, err := source.ParseLSN(now.Kept.Confirmed)
-	to := m.server.door.Flushed(m.reads)
-	if err != nil || to <= before {
-		return err
-	}
-	now.Kept.Confirmed = to.String()
-	if err := m.server.writeMark(ctx, now); err != nil {
-		now.Kept.Confirmed = before.String()
-		return err
-	}
-	m.server.door.Allow(to)
-	return nil
-}
-
-// newMoveIn is the part of this server in following a source, which has not started.
-func (s *Server) newMoveIn(ctx context.Context, of protocol.Source) (*moveIn, error) {
-	got, err := s.once(ctx, "SELECT system_identifier FROM pg_control_system()")
-	if err != nil {
-		return nil, fmt.Errorf("follow %s: %w", of.Address, err)
-	}
-	return &moveIn{server: s, busy: make(chan struct{}, 1), source: source.Source{Source: of, Secret: s.SourceSecret},
-		own: "dbop_" + got[0][0][0] + "_", ended: make(chan struct{}), told: api.Source{Address: of.Address}}, nil
 }

@@ -1,11 +1,11 @@
-//go:build linux
-
-package postgres
+package movein
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 )
 
 // Stages of a cluster that follows another server.
@@ -51,8 +51,9 @@ type kept struct {
 	Confirmed string `json:"confirmed"`
 }
 
-func (s *Server) readMark(ctx context.Context) (m mark, err error) {
-	got, err := s.once(ctx, "SELECT shobj_description(oid, 'pg_authid') FROM pg_roles WHERE rolname = "+literal(User))
+func (s Server) readMark(ctx context.Context) (m mark, err error) {
+	got, err := s.Once(ctx, "SELECT shobj_description(oid, 'pg_authid') FROM pg_roles WHERE rolname = "+
+		local.Literal(local.User))
 	if err != nil || len(got[0]) == 0 || got[0][0][0] == "" {
 		return m, err
 	}
@@ -61,32 +62,30 @@ func (s *Server) readMark(ctx context.Context) (m mark, err error) {
 }
 
 // writeMark commits a mark as every write is.
-func (s *Server) writeMark(ctx context.Context, m mark) error { return s.commitMark(ctx, m, "on") }
+func (s Server) writeMark(ctx context.Context, m mark) error { return s.commitMark(ctx, m, "on") }
 
-func (s *Server) commitMark(ctx context.Context, m mark, synchronous string) error {
+func (s Server) commitMark(ctx context.Context, m mark, synchronous string) error {
 	text := "NULL"
 	if m.Stage != "" {
 		raw, err := json.Marshal(m)
 		if err != nil {
 			return fmt.Errorf("note how far the source is followed: %w", err)
 		}
-		text = literal(string(raw))
+		text = local.Literal(string(raw))
 	}
-	_, err := s.once(ctx, "SET synchronous_commit = "+synchronous+"; COMMENT ON ROLE "+quoteName(User)+" IS "+text)
+	_, err := s.Once(ctx, "SET synchronous_commit = "+synchronous+"; COMMENT ON ROLE "+local.Identifier(local.User)+
+		" IS "+text)
 	return err
 }
 
-// meetMark takes back, before anybody may have the log of a new primary, that this one could go on where another
-// member was: that may have confirmed to the source what is not here.
-func (s *Server) meetMark(ctx context.Context) error {
+// MeetMark takes back, before anybody may have the log of a new primary, that this one could go on where another
+// member was: that may have confirmed to the source what is not here. The volume is that of this member.
+func (s Server) MeetMark(ctx context.Context, volume string) error {
 	m, err := s.readMark(ctx)
 	if err != nil || m.Stage == "" || m.Volume == "" {
 		return err
 	}
-	s.mu.Lock()
-	own := s.identity.Volume
-	s.mu.Unlock()
-	if m.Volume == own {
+	if m.Volume == volume {
 		return nil
 	}
 	m.Volume = ""

@@ -1,4 +1,4 @@
-package postgres
+package local
 
 import (
 	"encoding/base64"
@@ -18,10 +18,10 @@ func TestVerifier(t *testing.T) {
 	if got != want || err != nil {
 		t.Errorf("it is %s, want %s: %v", got, want, err)
 	}
-	if !verifies(want, "pencil") || verifies(want, "pencil ") || verifies("", "") || verifies("md5abc", "abc") {
+	if !Verifies(want, "pencil") || Verifies(want, "pencil ") || Verifies("", "") || Verifies("md5abc", "abc") {
 		t.Error("it does not tell passwords apart")
 	}
-	if a, _ := newVerifier("x"); a == "" || !verifies(a, "x") {
+	if a, _ := NewVerifier("x"); a == "" || !Verifies(a, "x") {
 		t.Errorf("%q is not of its own password", a)
 	}
 }

@@ -1,6 +1,4 @@
-//go:build linux
-
-package postgres
+package movein
 
 import (
 	"context"
@@ -10,8 +8,8 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/source"
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
 const (
@@ -21,27 +19,9 @@ const (
 	nearEnough = 16 << 20
 )
 
-var _ api.Mover = (*Server)(nil)
-
-// Source implements api.Mover.
-func (s *Server) Source(context.Context) *api.Source {
-	m := s.movesIn()
-	if m == nil {
-		return nil
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	out := m.told
-	return &out
-}
-
-// Halt implements api.Mover. That all writers were stopped makes no difference: the databases of the source are closed
-// in any case, and stay so until a person opens them.
-func (s *Server) Halt(ctx context.Context, how api.Cutover, leads func() bool) (out api.Halted, err error) {
-	m := s.movesIn()
-	if m == nil {
-		return out, api.Refused{Why: "the server of this member follows no source"}
-	}
+// Halt closes the source, as api.Mover says. That all writers were stopped makes no difference: the databases of the
+// source are closed in any case, and stay so until a person opens them.
+func (m *Move) Halt(ctx context.Context, how api.Cutover, leads func() bool) (out api.Halted, err error) {
 	if err := m.take(ctx); err != nil {
 		return out, api.Refused{Why: "cut over from " + m.source.Address + ": " + err.Error()}
 	}
@@ -58,7 +38,7 @@ func (s *Server) Halt(ctx context.Context, how api.Cutover, leads func() bool) (
 }
 
 // take waits until the loop does nothing, which copies all data at times.
-func (m *moveIn) take(ctx context.Context) error {
+func (m *Move) take(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, askTime)
 	defer stop()
 	select {
@@ -70,10 +50,10 @@ func (m *moveIn) take(ctx context.Context) error {
 }
 
 // release lets the loop go on.
-func (m *moveIn) release() { <-m.busy }
+func (m *Move) release() { <-m.busy }
 
 // halt closes the source, and returns once all that was written there is here.
-func (m *moveIn) halt(ctx context.Context, back bool, leads func() bool) (out api.Halted, err error) {
+func (m *Move) halt(ctx context.Context, back bool, leads func() bool) (out api.Halted, err error) {
 	now, err := m.server.readMark(ctx)
 	switch {
 	case err != nil:
@@ -126,7 +106,7 @@ func (m *moveIn) halt(ctx context.Context, back bool, leads func() bool) (out ap
 }
 
 // approach sees that a cut over can begin, and opens the sessions for it.
-func (m *moveIn) approach(ctx context.Context, now mark) (*source.Fence, error) {
+func (m *Move) approach(ctx context.Context, now mark) (*source.Fence, error) {
 	ctx, stop := context.WithTimeout(ctx, askTime)
 	defer stop()
 	if err := m.observe(ctx); err != nil {
@@ -165,7 +145,7 @@ func (m *moveIn) approach(ctx context.Context, now mark) (*source.Fence, error) 
 	return f, nil
 }
 
-func (m *moveIn) unprepared(ctx context.Context, f *source.Fence) error {
+func (m *Move) unprepared(ctx context.Context, f *source.Fence) error {
 	names, err := f.Prepared(ctx)
 	if err == nil && len(names) > 0 {
 		err = fmt.Errorf("transactions are prepared there, which could be committed later: commit or roll back %s",
@@ -176,7 +156,7 @@ func (m *moveIn) unprepared(ctx context.Context, f *source.Fence) error {
 
 // close ends writes at the source, waits until all of them are here, and brings the sequences to where they are there.
 // It returns what was compared.
-func (m *moveIn) close(ctx context.Context, f *source.Fence, now mark) (compared string, err error) {
+func (m *Move) close(ctx context.Context, f *source.Fence, now mark) (compared string, err error) {
 	end, err := f.Close(ctx)
 	if err != nil {
 		return "", err
@@ -195,9 +175,9 @@ func (m *moveIn) close(ctx context.Context, f *source.Fence, now mark) (compared
 		}
 		var b strings.Builder
 		for _, q := range sequences {
-			fmt.Fprintf(&b, "SELECT setval(%s, %s, %t); ", literal(q.Sequence), q.Last, q.Called)
+			fmt.Fprintf(&b, "SELECT setval(%s, %s, %t); ", local.Literal(q.Sequence), q.Last, q.Called)
 		}
-		if _, err := m.server.onceIn(ctx, d.Name, b.String()); err != nil {
+		if _, err := m.server.OnceIn(ctx, d.Name, b.String()); err != nil {
 			return "", fmt.Errorf("bring the sequences of the database %q to where they are at the source: %w", d.Name, err)
 		}
 	}
@@ -213,13 +193,9 @@ func (m *moveIn) close(ctx context.Context, f *source.Fence, now mark) (compared
 	return compared, m.server.writeMark(ctx, now)
 }
 
-// Unhalt implements api.Mover. A source that an earlier request closed stays closed: the agents may agree on that one
-// yet.
-func (s *Server) Unhalt(ctx context.Context) error {
-	m := s.movesIn()
-	if m == nil {
-		return errors.New("the source stays closed: this server does not follow it any more")
-	}
+// Unhalt opens the source again, as api.Mover says. A source that an earlier request closed stays closed: the agents
+// may agree on that one yet.
+func (m *Move) Unhalt(ctx context.Context) error {
 	if err := m.take(ctx); err != nil {
 		return err
 	}
@@ -227,7 +203,7 @@ func (s *Server) Unhalt(ctx context.Context) error {
 	if !m.closed {
 		return errors.New("the source stays closed: ask for the cut over again")
 	}
-	now, err := s.readMark(ctx)
+	now, err := m.server.readMark(ctx)
 	if err != nil {
 		return err
 	}
@@ -236,7 +212,7 @@ func (s *Server) Unhalt(ctx context.Context) error {
 }
 
 // reopen lets everybody into the source again, and goes on to follow it.
-func (m *moveIn) reopen(ctx context.Context, now mark) error {
+func (m *Move) reopen(ctx context.Context, now mark) error {
 	ctx, stop := context.WithTimeout(ctx, askTime)
 	defer stop()
 	err := m.source.Reopen(ctx, m.own)
@@ -253,50 +229,40 @@ func (m *moveIn) reopen(ctx context.Context, now mark) error {
 	return nil
 }
 
-// detach ends that the primary follows the source, and lets clients in.
-func (s *Server) detach(ctx context.Context, settings protocol.Settings, valid func() bool) error {
-	m := s.movesIn()
-	if m == nil {
-		return errors.New("end following the source: it is not followed")
-	}
+// Leave ends that the source is followed, once the loop is over. The source itself is left as it is: see Tidy.
+func (m *Move) Leave(ctx context.Context) error {
 	m.cancel()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-m.ended:
 	}
-	if err := s.forget(ctx); err != nil {
+	return m.server.forget(ctx)
+}
+
+// Clean drops what an earlier primary of this cluster left of a source that it followed.
+func (s Server) Clean(ctx context.Context) error {
+	got, err := s.Once(ctx, "SELECT FROM pg_subscription WHERE subname = "+local.Literal(subscription))
+	if err != nil || len(got[0]) == 0 {
 		return err
 	}
-	if !valid() {
-		return errLeaseOver
-	}
-	s.setBarred(false)
-	if err := s.reload(ctx, settings); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.moving = nil
-	s.mu.Unlock()
-	s.Report("the server lets clients in, and follows no source any more")
-	go m.tidy() //nolint:gosec // it bounds its time itself, and the job is over
-	return nil
+	return s.forget(ctx)
 }
 
 // forget drops what follows a source, in the data.
-func (s *Server) forget(ctx context.Context) error {
-	s.door.Shut()
+func (s Server) forget(ctx context.Context) error {
+	s.Door.Shut()
 	if err := s.unsubscribe(ctx); err != nil {
 		return err
 	}
-	if _, err := s.once(ctx, "DROP SUBSCRIPTION IF EXISTS "+login); err != nil {
+	if _, err := s.Once(ctx, "DROP SUBSCRIPTION IF EXISTS "+login); err != nil {
 		return err
 	}
 	return s.writeMark(ctx, mark{})
 }
 
-// tidy drops the slots at the source, which would keep its log.
-func (m *moveIn) tidy() {
+// Tidy drops the slots at the source, which would keep its log.
+func (m *Move) Tidy() {
 	if err := m.dropSlots(context.Background(), source.Keeper(m.survey.Databases)); err != nil {
 		m.server.Report(fmt.Sprintf("slots at %s that begin with %s keep its log until somebody drops them: %v",
 			m.source.Address, m.own, err))

@@ -1,6 +1,4 @@
-//go:build linux
-
-package postgres
+package movein
 
 import (
 	"os"

@@ -1,6 +1,4 @@
-//go:build linux
-
-package postgres
+package movein
 
 import (
 	"bufio"
@@ -13,11 +11,12 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/source"
 )
 
 // copyDefinitions makes one database as it is at the source, without rows.
-func (m *moveIn) copyDefinitions(ctx context.Context, d source.Database) error {
+func (m *Move) copyDefinitions(ctx context.Context, d source.Database) error {
 	s := m.server
 	scratch, err := os.MkdirTemp(s.Sockets, "schema")
 	if err != nil {
@@ -26,19 +25,19 @@ func (m *moveIn) copyDefinitions(ctx context.Context, d source.Database) error {
 	defer os.RemoveAll(scratch) //nolint:errcheck // the directory is that of this run
 	dump, script := filepath.Join(scratch, "dump"), filepath.Join(scratch, "script")
 	arguments := []string{"--schema-only", "--no-publications", "--no-subscriptions", "--no-tablespaces", "--file", dump,
-		"--dbname", s.conninfo(sourcePort, "dbname="+word(d.Name))}
+		"--dbname", s.Conninfo(local.SourcePort, "dbname="+local.Value(d.Name))}
 	into := source.Maintenance
 	if d.Name != into {
 		arguments, into = append(arguments, "--create"), "template1"
 	}
-	if err := s.run(ctx, "pg_dump", arguments...); err != nil {
+	if err := s.Run(ctx, "pg_dump", arguments...); err != nil {
 		return err
 	}
 	if err := rewrite(dump, script, withoutStamps); err != nil {
 		return fmt.Errorf("copy the definitions of %s: %w", d.Name, err)
 	}
-	return s.run(ctx, "psql", "--no-psqlrc", "--quiet", "--output", "/dev/null", "--set", "ON_ERROR_STOP=1", "--file",
-		script, "--dbname", s.conninfo(s.Port, "dbname="+into+" options='"+writes+"'"))
+	return s.Run(ctx, "psql", "--no-psqlrc", "--quiet", "--output", "/dev/null", "--set", "ON_ERROR_STOP=1", "--file",
+		script, "--dbname", s.Conninfo(s.Port, "dbname="+into+" options='"+local.Writes+"'"))
 }
 
 // rewrite writes each line of a file into another one, as a function returns it.

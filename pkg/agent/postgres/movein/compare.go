@@ -1,6 +1,4 @@
-//go:build linux
-
-package postgres
+package movein
 
 import (
 	"context"
@@ -10,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/source"
 )
 
@@ -21,7 +20,7 @@ const endTime = time.Second
 
 // compare counts the rows of the tables on both sides, the smallest table first, while nobody writes on either. It ends
 // without an error when its time is over, and says how far it came.
-func (m *moveIn) compare(ctx context.Context, f *source.Fence) (string, error) {
+func (m *Move) compare(ctx context.Context, f *source.Fence) (string, error) {
 	until := time.Now().Add(compareTime)
 	if end, ok := ctx.Deadline(); ok && end.Add(-endTime).Before(until) {
 		until = end.Add(-endTime)
@@ -55,14 +54,14 @@ func comparison(counted, all int) string {
 }
 
 // compareIn does so in one database, and returns how many of its tables agree.
-func (m *moveIn) compareIn(ctx context.Context, f *source.Fence, i int, until time.Time) (counted int, err error) {
+func (m *Move) compareIn(ctx context.Context, f *source.Fence, i int, until time.Time) (counted int, err error) {
 	d := m.survey.Databases[i]
-	own, err := m.server.enter(ctx, d.Name)
+	own, err := m.server.Enter(ctx, d.Name)
 	if err != nil {
 		return 0, fmt.Errorf("compare the database %q with that of the source: %w", d.Name, err)
 	}
 	defer func() { _ = own.Close(context.WithoutCancel(ctx)) }()
-	tables, err := ask(ctx, own, source.SmallestFirst(d.Tables))
+	tables, err := local.Ask(ctx, own, source.SmallestFirst(d.Tables))
 	if err != nil {
 		return 0, fmt.Errorf("compare the database %q with that of the source: %w", d.Name, err)
 	}
@@ -78,7 +77,7 @@ func (m *moveIn) compareIn(ctx context.Context, f *source.Fence, i int, until ti
 			return err
 		})
 		both.Go(func() error {
-			got, err := ask(ctx, own, source.CountRows(row[0], within))
+			got, err := local.Ask(ctx, own, source.CountRows(row[0], within))
 			if source.Slow(err) {
 				return source.ErrSlow
 			}

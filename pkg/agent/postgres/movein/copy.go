@@ -1,19 +1,16 @@
-//go:build linux
-
-package postgres
+package movein
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/source"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
@@ -23,12 +20,12 @@ const copyPoll = 500 * time.Millisecond
 
 // copy makes the databases of the source here again: roles and definitions by PostgreSQL's own programs, rows by a
 // subscription in each database. What an earlier attempt left is removed. The mark comes last.
-func (m *moveIn) copy(ctx context.Context) error {
+func (m *Move) copy(ctx context.Context) error {
 	s := m.server
 	if err := m.examine(ctx); err != nil {
 		return err
 	}
-	s.door.Open(m.source)
+	s.Door.Open(m.source)
 	s.Report(fmt.Sprintf("the data of %s is copied: %d databases, %d MiB", m.source.Address, len(m.survey.Databases),
 		m.survey.Bytes>>20))
 	then := m.survey
@@ -65,12 +62,12 @@ func (m *moveIn) copy(ctx context.Context) error {
 }
 
 // examine asks the source, and this server, whether the data can come.
-func (m *moveIn) examine(ctx context.Context) error {
+func (m *Move) examine(ctx context.Context) error {
 	if err := m.observe(ctx); err != nil {
 		return err
 	}
 	unfit := slices.Clone(m.survey.Unfit)
-	got, err := m.server.once(ctx, "SELECT name FROM pg_available_extensions")
+	got, err := m.server.Once(ctx, "SELECT name FROM pg_available_extensions")
 	if err != nil {
 		return err
 	}
@@ -90,15 +87,16 @@ func (m *moveIn) examine(ctx context.Context) error {
 }
 
 // clear removes what an earlier attempt left, here and at the source.
-func (m *moveIn) clear(ctx context.Context) error {
+func (m *Move) clear(ctx context.Context) error {
 	s := m.server
 	for _, d := range m.survey.Databases {
-		statements := "DROP DATABASE IF EXISTS " + quoteName(d.Name) + " WITH (FORCE)"
-		if _, err := s.onceIn(ctx, "template1", statements); err != nil {
+		statements := "DROP DATABASE IF EXISTS " + local.Identifier(d.Name) + " WITH (FORCE)"
+		if _, err := s.OnceIn(ctx, "template1", statements); err != nil {
 			return fmt.Errorf("remove the database %q of an earlier attempt: %w", d.Name, err)
 		}
 		if d.Name == source.Maintenance {
-			if _, err := s.onceIn(ctx, "template1", "CREATE DATABASE "+quoteName(d.Name)+" TEMPLATE template0"); err != nil {
+			statements = "CREATE DATABASE " + local.Identifier(d.Name) + " TEMPLATE template0"
+			if _, err := s.OnceIn(ctx, "template1", statements); err != nil {
 				return fmt.Errorf("make the database %q again: %w", d.Name, err)
 			}
 		}
@@ -107,12 +105,12 @@ func (m *moveIn) clear(ctx context.Context) error {
 }
 
 // dropSlots drops those that this cluster made at the source. One that is being read is given a moment to end.
-func (m *moveIn) dropSlots(ctx context.Context, database string) error {
+func (m *Move) dropSlots(ctx context.Context, database string) error {
 	ctx, stop := context.WithTimeout(ctx, askTime)
 	defer stop()
 	system := strings.TrimSuffix(strings.TrimPrefix(m.own, "dbop_"), "_")
-	mine := "(starts_with(slot_name, " + literal(m.own) + ") OR slot_name ~ " +
-		literal("^pg_[0-9]+_sync_[0-9]+_"+system+"$") + ")"
+	mine := "(starts_with(slot_name, " + local.Literal(m.own) + ") OR slot_name ~ " +
+		local.Literal("^pg_[0-9]+_sync_[0-9]+_"+system+"$") + ")"
 	for {
 		got, err := m.ask(ctx, database, "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots "+
 			"WHERE NOT active AND "+mine+"; SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE "+mine)
@@ -131,20 +129,20 @@ func (m *moveIn) dropSlots(ctx context.Context, database string) error {
 const quietly = "-c log_min_error_statement=panic -c log_statement=none -c log_min_duration_statement=-1 "
 
 // copyRoles makes the roles of the source that are not here. Those that are keep what they have.
-func (m *moveIn) copyRoles(ctx context.Context) error {
+func (m *Move) copyRoles(ctx context.Context) error {
 	s := m.server
-	got, err := s.once(ctx, "SELECT quote_ident(rolname) FROM pg_roles")
+	got, err := s.Once(ctx, "SELECT quote_ident(rolname) FROM pg_roles")
 	if err != nil {
 		return err
 	}
-	dump, err := s.output(ctx, "pg_dumpall", "--roles-only", "--no-comments", "--dbname", s.conninfo(sourcePort,
+	dump, err := s.Output(ctx, "pg_dumpall", "--roles-only", "--no-comments", "--dbname", s.Conninfo(local.SourcePort,
 		"dbname="+source.Maintenance))
 	if err != nil {
 		return fmt.Errorf("copy the roles of %s: %w", m.source.Address, err)
 	}
-	err = s.feed(ctx, newRoles(dump, got[0]), "psql", "--no-psqlrc", "--quiet", "--output", "/dev/null",
+	err = s.Feed(ctx, newRoles(dump, got[0]), "psql", "--no-psqlrc", "--quiet", "--output", "/dev/null",
 		"--set", "ON_ERROR_STOP=1", "--set", "VERBOSITY=terse", "--dbname",
-		s.conninfo(s.Port, "dbname=postgres options='"+quietly+writes+"'"))
+		s.Conninfo(s.Port, "dbname=postgres options='"+quietly+local.Writes+"'"))
 	if err != nil {
 		return fmt.Errorf("copy the roles of %s: %w", m.source.Address, err)
 	}
@@ -170,7 +168,7 @@ func newRoles(dump string, there [][]string) string {
 }
 
 // subscribe makes one database with its definitions, and has its rows copied.
-func (m *moveIn) subscribe(ctx context.Context, of mark, d source.Database) error {
+func (m *Move) subscribe(ctx context.Context, of mark, d source.Database) error {
 	s := m.server
 	if err := m.copyDefinitions(ctx, d); err != nil {
 		return err
@@ -179,35 +177,30 @@ func (m *moveIn) subscribe(ctx context.Context, of mark, d source.Database) erro
 	if len(d.Tables) > 0 {
 		tables = " FOR TABLE ONLY " + strings.Join(d.Tables, ", ONLY ")
 	}
-	name := quoteName(m.publication())
+	name := local.Identifier(m.publication())
 	_, err := m.ask(ctx, d.Name, "DROP PUBLICATION IF EXISTS "+name+"; CREATE PUBLICATION "+name+tables)
 	if err != nil {
 		return err
 	}
 	more := ""
-	if s.major >= 16 {
+	if s.Major >= 16 {
 		more = ", run_as_owner = true"
 	}
 	// A worker that waits for standbys with each transaction is slower than the source. So another copy of the data may
 	// lack what the source was told is here: see mark.Volume.
-	_, err = s.onceIn(ctx, d.Name, "CREATE SUBSCRIPTION "+subscription+" CONNECTION "+
-		literal(s.conninfo(sourcePort, "dbname="+word(d.Name)))+" PUBLICATION "+name+
-		" WITH (slot_name = "+literal(m.slot(of, d.OID))+", synchronous_commit = 'off'"+more+")")
+	_, err = s.OnceIn(ctx, d.Name, "CREATE SUBSCRIPTION "+subscription+" CONNECTION "+
+		local.Literal(s.Conninfo(local.SourcePort, "dbname="+local.Value(d.Name)))+" PUBLICATION "+name+
+		" WITH (slot_name = "+local.Literal(m.slot(of, d.OID))+", synchronous_commit = 'off'"+more+")")
 	return err
 }
 
-// word quotes a value of a connection string.
-func word(value string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(value) + "'"
-}
-
 // arrive waits until all rows of a database are here, and then gathers statistics and fills materialized views.
-func (m *moveIn) arrive(ctx context.Context, d source.Database) error {
+func (m *Move) arrive(ctx context.Context, d source.Database) error {
 	s := m.server
 	for {
-		got, err := s.onceIn(ctx, d.Name, "SELECT count(*) FILTER (WHERE srsubstate <> 'r') FROM pg_subscription_rel; "+
+		got, err := s.OnceIn(ctx, d.Name, "SELECT count(*) FILTER (WHERE srsubstate <> 'r') FROM pg_subscription_rel; "+
 			"SELECT sum(pg_database_size(oid)) FROM pg_database; SELECT coalesce(sum(apply_error_count + sync_error_count), 0) "+
-			"FROM pg_stat_subscription_stats WHERE subname = "+literal(subscription))
+			"FROM pg_stat_subscription_stats WHERE subname = "+local.Literal(subscription))
 		if err != nil {
 			return err
 		}
@@ -226,24 +219,24 @@ func (m *moveIn) arrive(ctx context.Context, d source.Database) error {
 		case <-time.After(copyPoll):
 		}
 	}
-	views, err := s.onceIn(ctx, d.Name, "SELECT format('REFRESH MATERIALIZED VIEW %I.%I', n.nspname, c.relname) "+
+	views, err := s.OnceIn(ctx, d.Name, "SELECT format('REFRESH MATERIALIZED VIEW %I.%I', n.nspname, c.relname) "+
 		"FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE relkind = 'm' ORDER BY c.oid")
 	if err != nil {
 		return err
 	}
 	for _, row := range views[0] {
-		if _, err := s.onceIn(ctx, d.Name, row[0]); err != nil {
+		if _, err := s.OnceIn(ctx, d.Name, row[0]); err != nil {
 			return err
 		}
 	}
-	_, err = s.onceIn(ctx, d.Name, "ANALYZE")
+	_, err = s.OnceIn(ctx, d.Name, "ANALYZE")
 	return err
 }
 
 // unsubscribe drops the subscription of each database, and leaves what it made at the source.
-func (s *Server) unsubscribe(ctx context.Context) error {
-	got, err := s.once(ctx, "SELECT datname FROM pg_subscription s JOIN pg_database d ON d.oid = s.subdbid "+
-		"WHERE subname = "+literal(subscription))
+func (s Server) unsubscribe(ctx context.Context) error {
+	got, err := s.Once(ctx, "SELECT datname FROM pg_subscription s JOIN pg_database d ON d.oid = s.subdbid "+
+		"WHERE subname = "+local.Literal(subscription))
 	if err != nil {
 		return err
 	}
@@ -255,24 +248,11 @@ func (s *Server) unsubscribe(ctx context.Context) error {
 	return nil
 }
 
-func (s *Server) unsubscribeIn(ctx context.Context, database string) error {
-	_, err := s.onceIn(ctx, database, "ALTER SUBSCRIPTION "+subscription+" DISABLE; ALTER SUBSCRIPTION "+subscription+
+func (s Server) unsubscribeIn(ctx context.Context, database string) error {
+	_, err := s.OnceIn(ctx, database, "ALTER SUBSCRIPTION "+subscription+" DISABLE; ALTER SUBSCRIPTION "+subscription+
 		" SET (slot_name = NONE); DROP SUBSCRIPTION "+subscription)
 	if err != nil {
 		return fmt.Errorf("drop the subscription in the database %q: %w", database, err)
 	}
 	return nil
-}
-
-// output runs a tool to its end, and returns what it prints.
-func (s *Server) output(ctx context.Context, name string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, s.program(name), args...) //nolint:gosec // the program is ours
-	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "PGCONNECT_TIMEOUT=5")
-	var failed strings.Builder
-	cmd.WaitDelay, cmd.Stderr = time.Second, &failed
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("run %s: %w: %s", name, err, strings.TrimSpace(failed.String()))
-	}
-	return string(out), nil
 }
