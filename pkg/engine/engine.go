@@ -133,7 +133,9 @@ type Snapshotter interface {
 	CheckStream() io.WriteCloser
 	// LoadCommand is the argv, run inside the target version's image, that
 	// makes a data directory of the snapshot file for the one founding
-	// member. It must fail rather than overwrite.
+	// member. It must fail rather than overwrite. The caller compares every byte
+	// of the file with what passed CheckStream, and uses nothing of the result
+	// if one differs.
 	LoadCommand(in LoadInput) []string
 }
 

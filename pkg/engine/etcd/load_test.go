@@ -15,7 +15,8 @@ func TestLoadCommand(t *testing.T) {
 		DataDir: "/var/lib/etcd/data"}
 	const want = "/usr/local/bin/etcdutl snapshot restore /data/x.db --name db-1" +
 		" --initial-cluster db-1=https://db-1-0.db.prod.svc:2380 --initial-cluster-token tok" +
-		" --initial-advertise-peer-urls https://db-1-0.db.prod.svc:2380 --data-dir /var/lib/etcd/data"
+		" --initial-advertise-peer-urls https://db-1-0.db.prod.svc:2380 --data-dir /var/lib/etcd/data" +
+		" --skip-hash-check"
 	if diff := cmp.Diff(want+" --bump-revision 1000000000 --mark-compacted",
 		strings.Join(New().LoadCommand(in), " ")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
