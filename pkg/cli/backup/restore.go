@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,9 +81,12 @@ restored into a new cluster. A file that the repository holds already is not imp
 			if flags.file != "" {
 				return restoreFile(cmd.Context(), f, c, flags, args[0])
 			}
-			in, err := restoreIntent(cmd.Context(), f, cmd, flags, args[0])
+			in, opened, err := restoreIntent(cmd.Context(), f, cmd, flags, args[0])
 			if err != nil {
 				return err
+			}
+			if opened != nil {
+				defer opened.Close() //nolint:errcheck // it was only read
 			}
 			return c.Run(cmd.Context(), in)
 		},
@@ -111,13 +115,19 @@ restored into a new cluster. A file that the repository holds already is not imp
 	return cmd
 }
 
+// restoreIntent finds the backup, and refuses one that is damaged. The repository stays open for the steps that load it
+// into a new cluster; in place it is nil, as a person is asked first, and a safety backup is taken.
 func restoreIntent(ctx context.Context, f *command.Factory, cmd *cobra.Command, flags *restoreFlags,
-	name string) (command.Intent, error) {
+	name string) (in command.Intent, opened io.Closer, err error) {
 	r, m, err := f.FindBackup(ctx, flags.repo, flags.from, flags.Helper)
 	if err != nil {
-		return command.Intent{}, err
+		return in, nil, err
 	}
-	url := r.URL()
+	defer func() {
+		if opened == nil {
+			err = errors.Join(err, r.Close())
+		}
+	}()
 	e, err := f.EngineNamed(m.Engine)
 	if err == nil {
 		err = planner.WholeBackup(ctx, r, m, e)
@@ -125,13 +135,17 @@ func restoreIntent(ctx context.Context, f *command.Factory, cmd *cobra.Command, 
 	if err == nil {
 		flags.target, err = (&planner.Windows{}).Resolve(ctx, e, r, m, flags.target)
 	}
-	if err := errors.Join(err, r.Close()); err != nil {
-		return command.Intent{}, err
+	if err != nil {
+		return in, nil, err
 	}
 	if flags.inPlace {
-		return restoreInPlace(ctx, f, cmd, flags, name, url, m)
+		in, err = restoreInPlace(ctx, f, cmd, flags, name, r.URL(), m)
+		return in, nil, err
 	}
-	return restoreNew(ctx, f, flags, name, url, m, e)
+	if in, err = restoreNew(ctx, f, flags, name, r.URL(), m, e); err != nil {
+		return in, nil, err
+	}
+	return in, r, nil
 }
 
 // source is a backup as a record of the operation names it.

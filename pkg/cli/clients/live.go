@@ -38,6 +38,8 @@ type live struct {
 	Config
 
 	core func() (*typed.CoreV1Client, error)
+	// claims are those that the command has open, for itself or for a step.
+	claims opener.Claims
 }
 
 // Config is what real clients depend on.
@@ -93,7 +95,7 @@ func (l *live) config(o RunnerOptions) (executor.Config, error) {
 	if err != nil {
 		return executor.Config{}, err
 	}
-	return executor.Config{Client: c, Mounted: l.Mounted, Store: store.NewMirrored(c),
+	return executor.Config{Client: c, Mounted: l.Mounted, Claims: &l.claims, Store: store.NewMirrored(c),
 		Dialer: dial.NewDialer(c, portforward.New(c)), Engine: o.Engine, Wanted: o.Wanted,
 		Tool: l.Tool, HelperImage: l.HelperImage, ReadOnly: o.DryRun != kube.DryRunNone}, nil
 }
@@ -159,7 +161,7 @@ func (l *live) Repository(ctx context.Context, namespace string, at repository.L
 		return nil, err
 	}
 	repositories := &opener.Repositories{Client: c, Dialer: dial.NewDialer(c, portforward.New(c)), Image: image,
-		Mounted: l.Mounted}
+		Mounted: l.Mounted, Claims: &l.claims}
 	return repositories.Open(ctx, namespace, at.String())
 }
 

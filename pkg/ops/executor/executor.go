@@ -19,6 +19,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
@@ -39,7 +40,8 @@ type Config struct {
 	// Mounted are the repositories whose claims are mounted into this very pod,
 	// by URL, as directories.
 	Mounted map[string]string
-	// NoDirectories, see opener.Repositories.
+	// Claims and NoDirectories, see opener.Repositories.
+	Claims        *opener.Claims
 	NoDirectories bool
 	// ReadOnly refuses every change of a database: the dry run.
 	ReadOnly bool

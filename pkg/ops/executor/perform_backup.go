@@ -166,7 +166,7 @@ func measured(m repository.Manifest) map[string]string {
 // repositories opens this cluster's repositories.
 func (l *Executor) repositories(c *v1alpha1.DatabaseCluster) *opener.Repositories {
 	return &opener.Repositories{Client: l.Client, Dialer: l.Dialer, Image: l.helperImage(c), Mounted: l.Mounted,
-		NoDirectories: l.NoDirectories}
+		Claims: l.Claims, NoDirectories: l.NoDirectories}
 }
 
 // closing closes what was only read, or was committed before.

@@ -56,7 +56,7 @@ func (l *Executor) load(ctx context.Context, t task) error {
 	if err != nil {
 		return err
 	}
-	defer closing(repo)
+	defer func() { _ = opener.End(repo) }() // the loader mounts the claim
 	m, err := repo.Get(ctx, from.Backup)
 	if err != nil {
 		return fmt.Errorf("find backup %s: %w", from.Backup, err)

@@ -37,6 +37,8 @@ type Repositories struct {
 	// Staging is where a backup for an object store is kept until the engine
 	// has read it; "" is the directory for temporary files.
 	Staging string
+	// Claims are those that this process has open; nil opens each anew.
+	Claims *Claims
 	// NoDirectories refuses every other directory: nothing that is written to
 	// this pod outlives it.
 	NoDirectories bool
@@ -72,7 +74,9 @@ func (r *Repositories) Open(ctx context.Context, namespace, url string) (reposit
 	if dir, ok := r.Mounted[at.String()]; ok {
 		return repository.NewDirectory(dir)
 	}
-	return r.openClaim(ctx, namespace, url, at)
+	return r.Claims.open(ctx, claimKey{namespace, at.String(), r.Image}, func() (*claimed, error) {
+		return r.openClaim(ctx, namespace, url, at)
+	})
 }
 
 // openNamed opens an object store. Nobody here needs the key that reads what is encrypted: the pod that loads a
@@ -110,7 +114,7 @@ func (r *Repositories) Describe(ctx context.Context, namespace, name string) (bu
 }
 
 func (r *Repositories) openClaim(ctx context.Context, namespace, url string,
-	at repository.Location) (repository.Repository, error) {
+	at repository.Location) (*claimed, error) {
 	random := make([]byte, 3)
 	if _, err := rand.Read(random); err != nil {
 		return nil, fmt.Errorf("choose a name for the helper pod: %w", err)
@@ -184,22 +188,4 @@ func HelperStuck(namespace string, h observe.Helper) *ops.Error {
 	}
 	return &ops.Error{Kind: ops.NeedsHuman, Check: string(h.Problem.Kind),
 		Message: fmt.Sprintf("helper pod %s: %s: %s", h.Name, h.Problem.Kind, h.Problem.Message), Hint: hint}
-}
-
-// claimed is a repository in a claim, with the pod that serves it.
-type claimed struct {
-	*repository.Remote
-	client         *kube.Client
-	namespace, pod string
-}
-
-// Close ends the helper pod.
-func (c *claimed) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), ops.SaveGrace)
-	defer cancel()
-	err := c.Remote.Close()
-	if e := helperpod.Delete(ctx, c.client, c.namespace, c.pod); e != nil && err == nil {
-		err = e
-	}
-	return err
 }
