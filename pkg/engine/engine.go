@@ -52,6 +52,8 @@ type Capabilities struct {
 	Login bool
 	// SQL: users have databases that speak SQL; sessions are SQLRunners.
 	SQL bool
+	// Database is that of a user who is given none, where SQL is set.
+	Database string
 	// Agent: members run this tool's agent. Its image is written down with the
 	// cluster, so that a newer tool changes no running member.
 	Agent bool

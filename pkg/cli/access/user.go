@@ -43,7 +43,7 @@ func newUserCreate(f *command.Factory) *cobra.Command {
 	cmd := newUserChange(f, userChange{verb: v1alpha1.VerbCreateUser, verbed: "created",
 		use: "create NAME USER", short: "Create a user with a generated password",
 		long: `Create a user of the cluster NAME with a generated password, which is kept in the secret NAME-user-USER. By
-default the user may read and write all data.`,
+default the user may read and write all data, of PostgreSQL that of the database "app".`,
 		example: `  # Create a user who may use the keys below /billing/
   kubectl dbop user create my-db billing --prefix /billing/
 
@@ -73,9 +73,9 @@ default the user may read and write all data.`,
 			return command.DisplayName + " user show " + c.Name + " " + user
 		}})
 	cmd.Flags().StringVar(&wanted.Prefix, "prefix", "",
-		"Beginning of the keys that the user may use; all data if not set.")
+		"Beginning of the keys that the user may use; all of them if not set.")
 	cmd.Flags().StringVar(&database, "database", "",
-		"Database of PostgreSQL that the user may use, which is made if it is not there.")
+		"Database of PostgreSQL that the user may use, which is made if it is not there; app if not set.")
 	cmd.Flags().BoolVar(&wanted.ReadOnly, "read-only", false, "Let the user read and not write.")
 	return cmd
 }

@@ -11,17 +11,20 @@ import (
 
 var _ engine.Connector = (*Engine)(nil)
 
+// database is the one that is made for applications.
+const database = "app"
+
 // Connections implements engine.Connector. A client of libpq takes all hosts of the last one, and finds the primary.
 func (*Engine) Connections(c *v1alpha1.DatabaseCluster, u engine.User, members []string) []engine.Connection {
-	database := "app"
+	in := database
 	if u.Admin {
-		database = "postgres"
+		in = "postgres"
 	} else if len(u.Grants) > 0 && u.Grants[0].Prefix != "" {
-		database = u.Grants[0].Prefix
+		in = u.Grants[0].Prefix
 	}
 	to := func(who, hosts, query string) engine.Connection {
 		return engine.Connection{To: who, URL: url.URL{Scheme: "postgresql", User: url.User(u.Name), Host: hosts,
-			Path: "/" + database, RawQuery: "sslmode=require" + query}}
+			Path: "/" + in, RawQuery: "sslmode=require" + query}}
 	}
 	out := []engine.Connection{
 		to("the primary", fmt.Sprintf("%s:%d", v1alpha1.ClientHost(c.Name, c.Namespace), port), ""),

@@ -31,7 +31,7 @@ func (*Engine) Name() string { return Name }
 func (e *Engine) Capabilities() engine.Capabilities {
 	return engine.Capabilities{
 		Quorum: true, HandOver: true, Failover: true, Users: true, Login: true, Agent: true, Routing: true,
-		LoadedFounds: true, NamesOnce: true, Source: true, SQL: true, MaxMembers: e.MaxMembers,
+		LoadedFounds: true, NamesOnce: true, Source: true, SQL: true, Database: database, MaxMembers: e.MaxMembers,
 	}
 }
 

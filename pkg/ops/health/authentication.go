@@ -13,8 +13,11 @@ func (a *assessment) authentication() {
 		if c.Spec.InitialSQL != nil {
 			missing = "its users and its initial SQL may"
 		}
-		a.problem("the creation of %s was not finished, and %s be missing: repeat the command that created it", c.Name,
-			missing)
+		then := "repeat the command that created it"
+		if c.Managed() {
+			then = "the operator makes them"
+		}
+		a.problem("the creation of %s was not finished, and %s be missing: %s", c.Name, missing, then)
 	case a.s.View.Auth() == engine.AuthOff:
 		a.problem("clients are let in without logging in, although they must: kubectl dbop user auth enable %s", c.Name)
 	}

@@ -114,6 +114,11 @@ func TestAssess(t *testing.T) {
 			s.Cluster.Spec.InitialSQL = &v1alpha1.InitialSQL{Secret: "schema"}
 		}, level: Degraded, headline: "3 of 3 members are healthy",
 			problem: "the creation of db was not finished, and its users and its initial SQL may be missing"},
+		{name: "the same under a custom resource", change: func(s *ops.State) {
+			s.Cluster.Spec.Auth.Enabled, s.Cluster.Status.Bootstrap.Unfinished = true, true
+			s.Cluster.Annotations = map[string]string{v1alpha1.AnnotationCustom: "uid"}
+		}, level: Degraded, headline: "3 of 3 members are healthy",
+			problem: "the creation of db was not finished, and its users may be missing: the operator makes them"},
 		{name: "formed, and its creation goes on", change: func(s *ops.State) {
 			s.Cluster.Spec.Auth.Enabled, s.Cluster.Status.Bootstrap.Unfinished = true, true
 			s.Operation = &v1alpha1.Operation{Spec: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbCreate}}

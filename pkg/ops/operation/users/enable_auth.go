@@ -1,6 +1,7 @@
 package users
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -115,10 +116,10 @@ func mayDo(e engine.Engine, u engine.User) string {
 	if u.Grants[0].ReadOnly {
 		verb = "may read "
 	}
-	switch prefix := u.Grants[0].Prefix; {
+	switch prefix, can := u.Grants[0].Prefix, e.Capabilities(); {
+	case can.SQL:
+		data = fmt.Sprintf("database %q", cmp.Or(prefix, can.Database))
 	case prefix == "":
-	case e.Capabilities().SQL:
-		data = fmt.Sprintf("database %q", prefix)
 	default:
 		data = fmt.Sprintf("the data below %q", prefix)
 	}
