@@ -19,7 +19,7 @@ var (
 
 // follower is this server as one that may follow another.
 func (s *Server) follower() movein.Server {
-	return movein.Server{Server: s.Config.Server, Major: s.major, Directory: s.Directory, Secret: s.SourceSecret,
+	return movein.Server{Server: s.Server, Major: s.major, Directory: s.Directory, Secret: s.SourceSecret,
 		Authority: s.Authority, Door: s.door, Report: s.Report}
 }
 
@@ -91,7 +91,7 @@ func (s *Server) detach(ctx context.Context, settings protocol.Settings, valid f
 	s.moving = nil
 	s.mu.Unlock()
 	s.Report("the server lets clients in, and follows no source any more")
-	go m.Tidy() //nolint:gosec // it bounds its time itself, and the job is over
+	go m.Tidy() // it bounds its time itself, and the job is over
 	return nil
 }
 

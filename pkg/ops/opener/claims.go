@@ -11,8 +11,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
-// Claims are the repositories on claims that one process has open. Who opens one of them meanwhile uses the same pod: to
-// start another takes a second. The zero value is ready for use, by several goroutines; nil shares nothing.
+// Claims are the repositories on claims that one process has open. Who opens one of them meanwhile uses the same pod:
+// to start another takes a second. The zero value is ready for use, by several goroutines; nil shares nothing.
 type Claims struct {
 	mu     sync.Mutex
 	opened map[claimKey]*claimed
@@ -22,7 +22,8 @@ type Claims struct {
 type claimKey struct{ namespace, url, image string }
 
 // open returns the repository of a pod that is there and answers, else of the one that start makes.
-func (c *Claims) open(ctx context.Context, key claimKey, start func() (*claimed, error)) (repository.Repository, error) {
+func (c *Claims) open(ctx context.Context, key claimKey,
+	start func() (*claimed, error)) (repository.Repository, error) {
 	if c == nil {
 		return start()
 	}
