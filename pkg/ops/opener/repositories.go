@@ -37,7 +37,7 @@ type Repositories struct {
 	// Staging is where a backup for an object store is kept until the engine
 	// has read it; "" is the directory for temporary files.
 	Staging string
-	// Claims are those that this process has open; nil opens each anew.
+	// Claims are those that this process has open; nil opens each again.
 	Claims *Claims
 	// NoDirectories refuses every other directory: nothing that is written to
 	// this pod outlives it.
