@@ -17,7 +17,8 @@ type Server struct {
 	Directory string
 	// Secret is a directory with the password and the certificates for the source, or "".
 	Secret string
-	// Authority is the file with the authority that signs the certificates of both, once the source followed this server.
+	// Authority is the file with the authority of clients' TLS, by which a source that is kept is trusted: it is the same
+	// there.
 	Authority string
 	// Door leads to the source.
 	Door *source.Door
