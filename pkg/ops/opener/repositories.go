@@ -24,7 +24,7 @@ import (
 
 // Repositories opens repositories by their URL. A directory is opened as it
 // is; a claim through a helper pod that mounts it, lives as long as the opened
-// repository and ends by itself if this process dies.
+// repository and ends by itself, after two hours, if this process dies.
 type Repositories struct {
 	Client *kube.Client
 	Dialer *dial.Dialer

@@ -13,7 +13,8 @@ import (
 // Writes has a session write also where transactions are read-only by default.
 const Writes = "-c default_transaction_read_only=off"
 
-// Session is one that is opened when it is needed, and again after an error. It may be used at the same time.
+// Session is one that is opened when it is needed, and again after an error. Several goroutines
+// may use it.
 type Session struct {
 	Conninfo string
 

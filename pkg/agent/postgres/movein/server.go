@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package movein has a primary copy and follow a server outside of its cluster, up to the cut over, and back again.
 package movein
 
