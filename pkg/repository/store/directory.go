@@ -22,6 +22,8 @@ const partDirectory = ".part"
 // directory. A crash leaves files in its subdirectory ".part", which Sweep removes, and nothing else.
 type Directory struct {
 	root string
+	// directories and files are the modes of what is made here.
+	directories, files fs.FileMode
 	// fail, if set, is asked before each change of the disk, so that tests can stop there.
 	fail func(step string) error
 }
@@ -33,7 +35,29 @@ func NewDirectory(path string) (*Directory, error) {
 	if !filepath.IsAbs(path) {
 		return nil, fmt.Errorf("open a store: directory %q is relative; give its absolute path", path)
 	}
-	return &Directory{root: filepath.Clean(path)}, nil
+	return &Directory{root: filepath.Clean(path), directories: 0o700, files: 0o600}, nil
+}
+
+// NewSharedDirectory is NewDirectory for a volume on which pods with other users read: the group of who writes may read
+// what is stored.
+func NewSharedDirectory(path string) (*Directory, error) {
+	d, err := NewDirectory(path)
+	if err == nil {
+		d.directories, d.files = 0o750, 0o640
+	}
+	return d, err
+}
+
+// Prepare makes the directory. One that is there gets the modes that this store gives, if it can.
+func (d *Directory) Prepare() error {
+	if err := d.makeDir(d.root); err != nil {
+		return d.explain(err, "make the directory")
+	}
+	if info, err := os.Stat(d.root); err == nil && info.Mode().Perm()|d.directories != info.Mode().Perm() {
+		// It may be read-only, or of somebody else: then readers say what they lack.
+		_ = os.Chmod(d.root, info.Mode()|d.directories)
+	}
+	return nil
 }
 
 // URL is "dir:" and the path.
@@ -43,7 +67,16 @@ func (d *Directory) URL() string { return "dir:" + d.root }
 func (d *Directory) Close() error { return nil }
 
 // Capabilities of a directory: it has no retention and no versions.
-func (d *Directory) Capabilities(context.Context) (Capabilities, error) { return Capabilities{}, nil }
+func (d *Directory) Capabilities(context.Context) (Capabilities, error) {
+	at := d.root
+	for { // the directory is made with the first object
+		free, err := disk.Free(at)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			return Capabilities{Free: free}, nil
+		}
+		at = filepath.Dir(at)
+	}
+}
 
 // Put writes a temporary file, makes it durable and links it to its name, which fails if the name is taken.
 func (d *Directory) Put(ctx context.Context, key string, body []byte, o Options) error {
@@ -191,7 +224,7 @@ func (d *Directory) begin(ctx context.Context, key string, o Options) (*director
 	dir := filepath.Join(d.root, partDirectory)
 	err := d.step("mkdir")
 	if err == nil {
-		err = makeDir(dir)
+		err = d.makeDir(dir)
 	}
 	if err != nil {
 		return nil, d.explain(err, "make a directory for "+key)
@@ -199,7 +232,7 @@ func (d *Directory) begin(ctx context.Context, key string, o Options) (*director
 	part := filepath.Join(dir, partName(key)+"~"+rand.Text())
 	var f *os.File
 	if err = d.step("create"); err == nil {
-		f, err = os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // the path is made here
+		f, err = os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, d.files) //nolint:gosec // the path is made here
 	}
 	if err != nil {
 		return nil, d.explain(err, "begin "+key)

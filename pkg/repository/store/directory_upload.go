@@ -98,7 +98,7 @@ func (u *directoryUpload) publish(ctx context.Context, size int64) error {
 		err = d.step("link")
 	}
 	if err == nil {
-		err = link(u.part, dir, d.path(u.key))
+		err = d.link(u.part, dir, d.path(u.key))
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("write %s in %s: %w", u.key, d.URL(), ErrExists)
@@ -121,9 +121,9 @@ func (u *directoryUpload) publish(ctx context.Context, size int64) error {
 }
 
 // link gives a file a second name. A directory that another process has just found empty and removed is made again.
-func link(part, dir, path string) error {
+func (d *Directory) link(part, dir, path string) error {
 	for attempt := 1; ; attempt++ {
-		if err := makeDir(dir); err != nil {
+		if err := d.makeDir(dir); err != nil {
 			return err
 		}
 		err := os.Link(part, path)
@@ -151,18 +151,18 @@ func renameNew(part, path string) (err error) {
 
 const linkAttempts = 10
 
-// makeDir makes a directory and those above it, for their owner only, durably. A repeat does nothing.
-func makeDir(dir string) error {
+// makeDir makes a directory and those above it, durably. A repeat does nothing.
+func (d *Directory) makeDir(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
 	above := filepath.Dir(dir)
 	if above != dir {
-		if err := makeDir(above); err != nil {
+		if err := d.makeDir(above); err != nil {
 			return err
 		}
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(dir, d.directories); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return disk.SyncDir(above)

@@ -105,4 +105,6 @@ type Capabilities struct {
 	Versioning bool `json:"versioning"`
 	// Checksums: the store compares a checksum of what arrives.
 	Checksums bool `json:"checksums"`
+	// Free is how many bytes fit still; 0 where that is not known.
+	Free int64 `json:"free,omitempty"`
 }
