@@ -15,6 +15,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store/remote"
 )
 
 const (
@@ -47,14 +49,18 @@ func (o ServeOptions) Run(ctx context.Context) error {
 	return Serve(ctx, l, o.Root, o.Open)
 }
 
-// Serve gives repository.Remote the directory root, on l, which it closes. It
+// Serve gives repository.Remote and remote.Store the directory root, on l, which it closes. It
 // returns nil after ctx ended; uploads that are not committed by then are
 // dropped. After a crash they remain as files that end in .part, which the
 // same operation replaces.
 func Serve(ctx context.Context, l net.Listener, root string, open OpenFunc) error {
-	d, err := repository.NewDirectory(root)
+	s, err := store.NewSharedDirectory(root)
 	if err == nil {
-		err = d.Prepare()
+		err = s.Prepare()
+	}
+	var d *repository.Directory
+	if err == nil {
+		d, err = repository.NewDirectory(root)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("serve repository %s: %w", root, err), l.Close())
@@ -64,8 +70,10 @@ func Serve(ctx context.Context, l net.Listener, root string, open OpenFunc) erro
 	c := catalog{repo: d}
 	c.route(mux)
 	u.route(mux)
+	objects := remote.NewHandler(s)
+	objects.Route(mux)
 	err = serve(ctx, l, mux)
-	if err := errors.Join(err, u.close()); err != nil {
+	if err := errors.Join(err, u.close(), objects.Close(context.WithoutCancel(ctx))); err != nil {
 		return fmt.Errorf("serve repository %s: %w", root, err)
 	}
 	return nil

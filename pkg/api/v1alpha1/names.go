@@ -21,6 +21,8 @@ const (
 	LabelPhase = "dbop.dev/phase"
 	// LabelPurpose marks helper pods: "load", "verify", "repository" and so on.
 	LabelPurpose = "dbop.dev/purpose"
+	// LabelClaim is the claim that a pod mounts beside others, on their node: a repository of backups.
+	LabelClaim = "dbop.dev/claim"
 	// LabelUse with the value UseCluster offers a secret to custom resources: an
 	// operator reads no other secret that they name.
 	LabelUse   = "dbop.dev/use"

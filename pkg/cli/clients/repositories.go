@@ -5,7 +5,11 @@ import (
 	"fmt"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/dial"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/portforward"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/preflight"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 )
@@ -21,8 +25,12 @@ type Named interface {
 	// Save and Delete change what the namespace holds, and nothing in the store.
 	Save(ctx context.Context, namespace string, d bucket.Description, s bucket.Secrets) error
 	Delete(ctx context.Context, namespace, name string) error
-	// Probe finds out what the store really does: store.ErrLies, beside the facts, if that is not enough.
-	Probe(ctx context.Context, d bucket.Description, s bucket.Secrets, retention bool) ([]store.Fact, error)
+	// Mountable is where pods can be that mount a claim at the same time; kube.ErrNotFound if there is none.
+	Mountable(ctx context.Context, namespace, claim string) (preflight.Mountable, error)
+	// Probe finds out what the store really does: store.ErrLies, beside the facts, if that is not enough. That of a claim
+	// takes a pod, which a dry run doesn't make: then there are no facts.
+	Probe(ctx context.Context, namespace string, d bucket.Description, s bucket.Secrets,
+		retention bool) ([]store.Fact, error)
 }
 
 // Named implements Clients.
@@ -31,11 +39,16 @@ func (l *live) Named(mode kube.DryRun) (Named, error) {
 	if err != nil {
 		return nil, err
 	}
-	return named{c}, nil
+	return named{c, &opener.Repositories{Client: c, Dialer: dial.NewDialer(c, portforward.New(c)),
+		Image: l.HelperImage, Claims: &l.claims}, mode}, nil
 }
 
 // named keeps them in the cluster.
-type named struct{ client *kube.Client }
+type named struct {
+	client *kube.Client
+	opener *opener.Repositories
+	mode   kube.DryRun
+}
 
 func (n named) List(ctx context.Context, namespace string) ([]bucket.Description, error) {
 	return repositories.List(ctx, n.client, namespace)
@@ -57,8 +70,16 @@ func (n named) Delete(ctx context.Context, namespace, name string) error {
 	return repositories.Delete(ctx, n.client, namespace, name)
 }
 
-func (named) Probe(ctx context.Context, d bucket.Description, s bucket.Secrets, retention bool) ([]store.Fact, error) {
-	at, err := d.Store(s)
+func (n named) Mountable(ctx context.Context, namespace, claim string) (preflight.Mountable, error) {
+	return preflight.WhereMounted(ctx, n.client, namespace, claim)
+}
+
+func (n named) Probe(ctx context.Context, namespace string, d bucket.Description, s bucket.Secrets,
+	retention bool) ([]store.Fact, error) {
+	if _, ok := d.Claim(); ok && n.mode != kube.DryRunNone {
+		return nil, nil
+	}
+	at, err := n.opener.Store(namespace, d, s)
 	if err != nil {
 		return nil, err
 	}

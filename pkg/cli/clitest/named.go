@@ -7,6 +7,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/preflight"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 )
@@ -15,8 +16,10 @@ import (
 type Named struct {
 	Descriptions map[string]bucket.Description
 	Kept         map[string]bucket.Secrets
-	Facts        []store.Fact
-	ProbeErr     error
+	// Claims are those of the namespace.
+	Claims   map[string]preflight.Mountable
+	Facts    []store.Fact
+	ProbeErr error
 
 	mode kube.DryRun
 }
@@ -69,6 +72,14 @@ func (n *Named) Delete(_ context.Context, _, name string) error {
 	return nil
 }
 
-func (n *Named) Probe(context.Context, bucket.Description, bucket.Secrets, bool) ([]store.Fact, error) {
+func (n *Named) Mountable(_ context.Context, namespace, claim string) (preflight.Mountable, error) {
+	m, ok := n.Claims[claim]
+	if !ok {
+		return m, fmt.Errorf("get persistentvolumeclaim %s/%s: %w", namespace, claim, kube.ErrNotFound)
+	}
+	return m, nil
+}
+
+func (n *Named) Probe(context.Context, string, bucket.Description, bucket.Secrets, bool) ([]store.Fact, error) {
 	return n.Facts, n.ProbeErr
 }

@@ -18,7 +18,8 @@ import (
 // no API server, so that backups can be read when there is none any more.
 func (f *Factory) OpenRepository(ctx context.Context, flag, cluster, image string) (repository.Repository, error) {
 	var c *v1alpha1.DatabaseCluster
-	if cluster != "" && (flag == "" || strings.HasPrefix(flag, string(repository.KindClaim)+":")) {
+	if at, err := repository.ParseLocation(flag); cluster != "" &&
+		(err != nil || at.Kind != repository.KindDirectory) { // a pod may serve a claim
 		var err error
 		if c, err = f.ClusterIfAny(ctx, cluster); err != nil {
 			return nil, err

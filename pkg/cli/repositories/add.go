@@ -21,9 +21,9 @@ func newAdd(f *command.Factory) *cobra.Command {
 	out := printer.NewTables()
 	cmd := &cobra.Command{
 		Use:   "add NAME --url URL",
-		Short: "Add a repository in an object store",
-		Long: `Add a repository in an object store. The store is tried first: one that accepts conditions and ignores
-them is refused. Nothing is written there but what the trial deletes again.
+		Short: "Add a repository in an object store or on a claim",
+		Long: `Add a repository in an object store or on a claim. The store is tried first: one that accepts conditions
+and ignores them is refused. Nothing is written there but what the trial deletes again.
 
 Who may write gets no key to read: backups are encrypted to the recipients, and their secret keys are needed for a
 restore. --new-key-file makes such a pair and keeps the secret key in a file: print it, and keep it elsewhere. With
@@ -42,6 +42,9 @@ Repeated for the same URL, it changes what is given and keeps the rest.`,
 
   # Add a bucket of Google, with the key file that GOOGLE_APPLICATION_CREDENTIALS names
   kubectl dbop repository add offsite --url gs://backups/team-a --from-env --new-key-file key.txt
+
+  # Add a directory of a claim, where backups are encrypted and logs can be archived
+  kubectl dbop repository add nearby --url pvc:backups/team-a --new-key-file key.txt
 
   # Let restores inside the cluster read what is encrypted
   kubectl dbop repository add offsite --url s3://backups/team-a --identity-file key.txt`,
@@ -101,7 +104,11 @@ func (a *addFlags) run(ctx context.Context, f *command.Factory, out *printer.Out
 	if err != nil {
 		return err
 	}
-	if err := probe(ctx, f, out, named, d, secrets, a.objectLock); err != nil {
+	if err := a.place(ctx, named, namespace, &d); err != nil {
+		return err
+	}
+	at := existing{named: named, namespace: namespace, description: d}
+	if err := probe(ctx, f, out, at, secrets, a.objectLock); err != nil {
 		return err
 	}
 	if a.dryRun {
@@ -156,7 +163,7 @@ func (a *addFlags) advise(f *command.Factory, d bucket.Description) {
 		f.Note("The secret key is in %s, and nowhere else: print it, and keep it elsewhere. "+
 			"Without it no backup can be read.", a.newKey)
 	case d.Plain:
-		f.Note("Backups are NOT encrypted: who can read the bucket can read the data.")
+		f.Note("Backups are NOT encrypted: who can read the %s can read the data.", kindOf(d))
 	}
 	if !d.Plain && !d.Identity {
 		f.Note("Restores inside the cluster need the secret key: %s repository add %s --url %s --identity-file FILE",

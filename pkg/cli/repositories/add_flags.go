@@ -1,11 +1,13 @@
 package repositories
 
 import (
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // addFlags are what a repository is made of.
@@ -28,7 +30,8 @@ type addFlags struct {
 func (a *addFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&a.url, "url", "",
-		"Where the repository is: s3://BUCKET[/PREFIX], gs://BUCKET[/PREFIX] or azure://ACCOUNT/CONTAINER[/PREFIX].")
+		"Where the repository is: s3://BUCKET[/PREFIX], gs://BUCKET[/PREFIX], azure://ACCOUNT/CONTAINER[/PREFIX] or "+
+			"pvc:CLAIM[/PATH].")
 	flags.StringVar(&a.endpoint, "endpoint", "",
 		"URL of the store, if it is not the one of Amazon, of Google, or of the account of Azure.")
 	flags.StringVar(&a.region, "region", "", "Region of the bucket; asked of the store if not set.")
@@ -48,7 +51,8 @@ func (a *addFlags) addTo(cmd *cobra.Command) {
 	flags.StringSliceVar(&a.recipients, "recipient", nil, "Public key of age that can read the backups; may be repeated.")
 	flags.StringVar(&a.newKey, "new-key-file", "", "Make a pair of keys, and keep the secret one in this new file.")
 	flags.StringVar(&a.identityFile, "identity-file", "", "Secret key of age that the namespace gets, to read backups.")
-	flags.BoolVar(&a.noEncryption, "no-encryption", false, "Encrypt nothing: who can read the bucket can read the data.")
+	flags.BoolVar(&a.noEncryption, "no-encryption", false,
+		"Encrypt nothing: who can read the bucket or the claim can read the data.")
 	flags.StringSliceVar(&a.trust, "trust", nil, "Public key whose signatures count too, for backups that others took.")
 	flags.BoolVar(&a.dryRun, "dry-run", false, "Only try the store.")
 	flags.DurationVar(&a.timeout, "timeout", time.Minute, "Timeout of the command, such as 30s.")
@@ -72,6 +76,12 @@ func (a *addFlags) check() error {
 		return exit.Misuse("--no-encryption goes without --recipient, --new-key-file and --identity-file")
 	case a.newKey != "" && a.identityFile != "":
 		return exit.Misuse("--new-key-file and --identity-file exclude each other: use the new key's file the next time")
+	case strings.HasPrefix(a.url, string(repository.KindClaim)+":"):
+		at, err := repository.ParseLocation(a.url)
+		if err != nil {
+			return exit.Misuse("--url: %v", err)
+		}
+		a.url = at.String()
 	}
 	return nil
 }

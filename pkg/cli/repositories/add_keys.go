@@ -23,7 +23,11 @@ import (
 func (a *addFlags) secrets(ctx context.Context, f *command.Factory, named clients.Named, namespace string,
 	d *bucket.Description, added bool) (bucket.Secrets, error) {
 	given := bucket.Secrets{}
+	_, claim := d.Claim()
 	switch {
+	case claim && (a.fromEnv || a.secret != "" || a.workload):
+		return nil, exit.Misuse("a claim takes no credentials: leave --secret, --from-env and --workload-identity out")
+	case claim:
 	case a.fromEnv:
 		var err error
 		if given, err = fromEnv(f, *d); err != nil {
@@ -111,8 +115,8 @@ func (a *addFlags) keys(namespace string, d *bucket.Description, secrets bucket.
 		}
 	}
 	if len(d.Recipients) == 0 && !d.Plain {
-		return exit.Misuse("say who can read the backups: --recipient KEY, or --new-key-file FILE to make one; " +
-			"--no-encryption if all who read the bucket may read the data")
+		return exit.Misuse("say who can read the backups: --recipient KEY, or --new-key-file FILE to make one; "+
+			"--no-encryption if all who read the %s may read the data", kindOf(*d))
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
@@ -30,7 +29,7 @@ what must be refused. A store that accepts a condition and ignores it would lose
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
-			r, err := find(ctx, f, kube.DryRunClient, args)
+			r, err := find(ctx, f, kube.DryRunNone, args) // the store of a claim takes a pod
 			if err != nil {
 				return err
 			}
@@ -38,7 +37,7 @@ what must be refused. A store that accepts a condition and ignores it would lose
 			if err != nil {
 				return err
 			}
-			return probe(ctx, f, out, r.named, r.description, secrets, lock)
+			return probe(ctx, f, out, r, secrets, lock)
 		},
 	}
 	out.AddTo(cmd)
@@ -55,9 +54,10 @@ type checkSheet struct {
 }
 
 // probe tries the store and shows what it does, also where that is not enough.
-func probe(ctx context.Context, f *command.Factory, out *printer.Output, named clients.Named, d bucket.Description,
-	s bucket.Secrets, retention bool) error {
-	facts, err := named.Probe(ctx, d, s, retention)
+func probe(ctx context.Context, f *command.Factory, out *printer.Output, r existing, s bucket.Secrets,
+	retention bool) error {
+	d := r.description
+	facts, err := r.named.Probe(ctx, r.namespace, d, s, retention)
 	if shown := show(f, out, checkSheet{Name: d.Name, URL: d.URL, Facts: facts}); shown != nil {
 		return shown
 	}

@@ -21,10 +21,10 @@ import (
 func NewRepository(f *command.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repository COMMAND",
-		Short: "Add, check and remove repositories in object stores",
-		Long: `Add, check and remove repositories in object stores. A repository has a name in its namespace, which
---repository takes wherever a directory or a claim can be named. A ConfigMap describes it, and Secrets hold its
-keys. What it holds is in the store alone: any cluster that adds it again finds every backup there.`,
+		Short: "Add, check and remove repositories in object stores and on claims",
+		Long: `Add, check and remove repositories in object stores and on claims. A repository has a name in its
+namespace, which --repository takes wherever a directory or a claim can be named. A ConfigMap describes it, and
+Secrets hold its keys. What it holds is in the store alone: any cluster that adds it again finds every backup there.`,
 		Example: `  # Add a bucket, make a key for it, and keep that key in a file
   kubectl dbop repository add offsite --url s3://backups/team-a --from-env --new-key-file key.txt
 

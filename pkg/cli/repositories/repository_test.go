@@ -9,6 +9,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/preflight"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 )
@@ -83,6 +84,38 @@ func TestAddGoogle(t *testing.T) {
 	if kept := string(b.Repositories.Kept["offsite"]["GOOGLE_CREDENTIALS"]); r.Code != exit.Done || kept != "geheim" ||
 		strings.Contains(r.Out+r.Err, "geheim") {
 		t.Errorf("exit %d, kept %q\n%s%s", r.Code, kept, r.Out, r.Err)
+	}
+}
+
+// TestAddClaim: a claim takes no credentials, and says where pods can be that mount it.
+func TestAddClaim(t *testing.T) {
+	b := bench(t)
+	b.Repositories.Claims = map[string]preflight.Mountable{"anywhere": preflight.OnAnyNode, "node": preflight.OnOneNode,
+		"pod": preflight.ByOnePod}
+	for name, row := range map[string]struct {
+		url  string
+		args []string
+		code int
+		says string
+	}{
+		"no such claim":  {"pvc:nowhere", nil, exit.Refused, "no persistentvolumeclaim nowhere in namespace"},
+		"for one pod":    {"pvc:pod", nil, exit.Refused, "ReadWriteMany"},
+		"credentials":    {"pvc:node", []string{"--from-env"}, exit.Usage, "takes no credentials"},
+		"a region":       {"pvc:node", []string{"--region", "west"}, exit.Failed, "of S3 alone"},
+		"out of a claim": {"pvc:node/../x", nil, exit.Usage, "leads out of the claim"},
+	} {
+		r := b.Run(append([]string{"repository", "add", "nearby", "--no-encryption", "--url", row.url}, row.args...)...)
+		if r.Code != row.code || !strings.Contains(r.Err, row.says) || len(b.Repositories.Descriptions) > 0 {
+			t.Errorf("%s: exit %d, want %d and %q\n%s%s", name, r.Code, row.code, row.says, r.Out, r.Err)
+		}
+	}
+	for claim, oneNode := range map[string]bool{"node": true, "anywhere": false} {
+		r := b.Run("repository", "add", claim, "--no-encryption", "--url", "pvc:"+claim+"/team/")
+		d := b.Repositories.Descriptions[claim]
+		if r.Code != exit.Done || d.URL != "pvc:"+claim+"/team" || d.OneNode != oneNode || d.Credentials != "" ||
+			!strings.Contains(r.Err, "who can read the claim") {
+			t.Errorf("exit %d, %+v\n%s%s", r.Code, d, r.Out, r.Err)
+		}
 	}
 }
 

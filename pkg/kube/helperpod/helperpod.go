@@ -55,11 +55,16 @@ type Spec struct {
 	User int64
 	// Node is where the pod runs, for a claim that a pod there has mounted; "" for any.
 	Node string
+	// SameNode is a claim among Files, or Claim, that one node alone can mount: the pod runs where others that mount it
+	// do. "" for any node.
+	SameNode string
 	// SourceClaim appears read-only at SourcePath, for Command alone: Then
 	// can't reach it. "" for none.
 	SourceClaim, SourcePath string
-	// Files are volumes that appear read-only to Command alone, such as secrets.
+	// Files are volumes that appear to Command alone, such as secrets.
 	Files []Files
+	// ToolGroup adds the group of this tool's own user to those of the pod: it may read what pods of the tool store.
+	ToolGroup bool
 	// Sidecar runs beside Command until the pod is deleted. The helper ends when Command does.
 	Sidecar *Sidecar
 	// Env of Command. It holds no secret.
@@ -121,6 +126,12 @@ func Build(in Spec) *corev1.Pod {
 	}
 	if in.Cluster != nil && in.Cluster.Status.ID != "" {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, kube.AnnotationClusterID, in.Cluster.Status.ID)
+	}
+	if in.ToolGroup {
+		pod.Spec.SecurityContext.SupplementalGroups = []int64{workload.ToolGroup}
+	}
+	if in.SameNode != "" {
+		workload.SameNode(&pod.ObjectMeta, &pod.Spec, in.SameNode)
 	}
 	var mounts []corev1.VolumeMount
 	pod.Spec.Volumes, mounts = helperVolumes(in)

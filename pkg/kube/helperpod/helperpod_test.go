@@ -40,6 +40,13 @@ func TestBuildHelper(t *testing.T) {
 				Files: Files{Volume: workload.ClaimVolume("repository", "backups"), Path: "/repository",
 					SubPath: "shop"}},
 		},
+		"helper-load-claim": {
+			Name: "db-1-load", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeLoad,
+			Image:       "example.com/postgres:17.12",
+			InstallFrom: "example.com/dbop:v1", Command: []string{InstalledBinary, "helper", "load"}, Claim: "db-1",
+			MountPath: "/var/lib/postgresql/member", User: 999, ToolGroup: true, SameNode: "backups",
+			Files: []Files{{Volume: workload.ClaimVolume("claim", "backups"), Path: "/claim"}},
+		},
 		"helper-load-former": {
 			Name: "db-1-load", Namespace: "shop", Cluster: kubetest.Cluster(), Purpose: PurposeLoad,
 			Image:       "example.com/postgres:17.12",

@@ -2,6 +2,7 @@ package helperpod
 
 import (
 	"context"
+	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,8 @@ import (
 func BuildKeeper(in Spec, idle bool) *appsv1.StatefulSet {
 	pod := Build(in)
 	pod.Spec.ActiveDeadlineSeconds, pod.Spec.RestartPolicy = nil, corev1.RestartPolicyAlways
+	selector := maps.Clone(pod.Labels) // it can't be changed, and the repository can
+	delete(selector, v1alpha1.LabelClaim)
 	replicas := int32(1)
 	if idle {
 		replicas = 0
@@ -25,7 +28,7 @@ func BuildKeeper(in Spec, idle bool) *appsv1.StatefulSet {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
 		ObjectMeta: *pod.ObjectMeta.DeepCopy(),
 		Spec: appsv1.StatefulSetSpec{
-			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: pod.Labels},
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: selector},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels, Annotations: pod.Annotations}, Spec: pod.Spec,
 			},

@@ -3,6 +3,7 @@ package helperpod
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -23,6 +24,11 @@ func TestBuildKeeper(t *testing.T) {
 		if set.Spec.Template.Labels[key] != value {
 			t.Errorf("its selector does not find its pod: %s", key)
 		}
+	}
+	before := set.Spec.Selector
+	in.SameNode = "backups" // a selector can't be changed
+	if diff := cmp.Diff(before, BuildKeeper(in, false).Spec.Selector); diff != "" {
+		t.Errorf("with a repository on a claim (-before +after):\n%s", diff)
 	}
 	if idle := BuildKeeper(in, true); *idle.Spec.Replicas != 0 {
 		t.Errorf("%d pods of an idle one", *idle.Spec.Replicas)

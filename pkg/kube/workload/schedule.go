@@ -56,8 +56,12 @@ type ScheduleInput struct {
 	Since time.Time
 }
 
-// NamedRepository is what a pod needs to write to an object store.
-type NamedRepository struct{ Files, Staging corev1.Volume }
+// NamedRepository is what a pod needs to write to a repository that has a name.
+type NamedRepository struct {
+	Files, Staging corev1.Volume
+	// Claim appears at ClaimPath, for a repository on a claim; SameNode is that claim if one node alone can mount it.
+	Claim, ClaimPath, SameNode string
+}
 
 // stagedAt is where a scheduled backup for an object store is kept until the engine has read it.
 const stagedAt = "/staging"
@@ -147,6 +151,10 @@ func buildCronJob(in ScheduleInput, meta metav1.ObjectMeta) (*batchv1.CronJob, e
 			BackoffLimit: new(int32(scheduleRetries)), ActiveDeadlineSeconds: new(seconds(scheduleTotal)),
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: schedulePod(in)},
 		}}
+	if in.Named != nil && in.Named.SameNode != "" {
+		pod := &job.Spec.JobTemplate.Spec.Template
+		SameNode(&pod.ObjectMeta, &pod.Spec, in.Named.SameNode)
+	}
 	return job, nil
 }
 
@@ -173,6 +181,10 @@ func schedulePod(in ScheduleInput) corev1.PodSpec {
 		main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: in.Named.Staging.Name, MountPath: stagedAt})
 		main.Env = append(main.Env, corev1.EnvVar{Name: "TMPDIR", Value: stagedAt})
 		volumes = []corev1.Volume{in.Named.Files, tmp, in.Named.Staging}
+		if in.Named.Claim != "" {
+			main.VolumeMounts = append(main.VolumeMounts, corev1.VolumeMount{Name: "claim", MountPath: in.Named.ClaimPath})
+			volumes = append(volumes, ClaimVolume("claim", in.Named.Claim))
+		}
 	}
 	return corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: v1alpha1.Schedule(in.Cluster.Name),

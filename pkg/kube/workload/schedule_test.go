@@ -71,6 +71,20 @@ func TestVerifyingSchedule(t *testing.T) {
 	kubetest.Golden(t, "schedule-verify", objects)
 }
 
+// TestScheduleOnNamedClaim: its pod mounts the claim of the repository, beside the description and keys.
+func TestScheduleOnNamedClaim(t *testing.T) {
+	t.Parallel()
+	in := scheduleInput(kubetest.Cluster())
+	in.Policy.Repository, in.Claim, in.SubPath = "offsite", "", ""
+	in.Named = &NamedRepository{Files: EmptyDir("repository"), Staging: EmptyDir("staging"), Claim: "backups",
+		ClaimPath: "/claim", SameNode: "backups"}
+	objects, err := BuildSchedule(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubetest.Golden(t, "schedule-claim", objects[scheduleParts-1:])
+}
+
 // made is a client with the objects of a schedule.
 func made(t *testing.T, without string) (*kube.Client, client.Client, *v1alpha1.DatabaseCluster) {
 	t.Helper()

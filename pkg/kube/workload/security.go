@@ -9,6 +9,9 @@ import (
 // nonRoot is the user that distroless images call nonroot.
 const nonRoot int64 = 65532
 
+// ToolGroup is the group of this tool's own pods.
+const ToolGroup = nonRoot
+
 // PodSecurity satisfies the restricted Pod Security Standard for a user and a
 // group of that ID; 0 is the user that distroless images call nonroot. The
 // volume's group changes only where its root differs: walking a large volume at

@@ -14,7 +14,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
@@ -85,12 +84,10 @@ func (l *Executor) archive(ctx context.Context, s ops.State) (*appsv1.StatefulSe
 	in := helperpod.Spec{Name: v1alpha1.Archive(c.Name), Namespace: l.Namespace, Cluster: c,
 		Purpose: helperpod.PurposeArchive, Image: image, Args: []string{"helper", "archive"},
 		Resources: workload.ScheduleResources(), Env: map[string]string{helper.EnvArchive: string(raw)},
-		Annotations: map[string]string{kube.AnnotationSettings: want.Digest()},
-		Files: []helperpod.Files{
-			{Volume: repositories.Volume("repository", d, false), Path: helper.MountedRepository},
-			{Volume: secretFiles("tls", v1alpha1.AdminSecret(c.Name)), Path: helper.BackupTLS},
-			{Volume: authority(), Path: filepath.Dir(helper.MountedAuthority)},
-		}}
+		Annotations: map[string]string{kube.AnnotationSettings: want.Digest()}, SameNode: sameNode(d),
+		Files: append(repositoryFiles(d, false, true),
+			helperpod.Files{Volume: secretFiles("tls", v1alpha1.AdminSecret(c.Name)), Path: helper.BackupTLS},
+			helperpod.Files{Volume: authority(), Path: filepath.Dir(helper.MountedAuthority)})}
 	return helperpod.BuildKeeper(in, c.Spec.Stopped), nil
 }
 

@@ -29,7 +29,7 @@ const (
 // deleted, and sent says that the next is to be sent the backup.
 func (l *Executor) loading(ctx context.Context, t *task, name, url, id string) (mounted *observe.Helper, sent bool,
 	err error) {
-	at, err := ops.ParseRepository(url)
+	at, named, err := l.claimOf(ctx, url)
 	if err != nil || at.Kind != repository.KindClaim {
 		return nil, false, err
 	}
@@ -43,7 +43,7 @@ func (l *Executor) loading(ctx context.Context, t *task, name, url, id string) (
 		return h, false, nil
 	case h.Failed:
 		return h, false, l.gaveUp(ctx, t.State, name, id)
-	case stuck && !h.Terminating && (h.Problem.Kind == observe.ProblemUnschedulable ||
+	case stuck && !named && !h.Terminating && (h.Problem.Kind == observe.ProblemUnschedulable ||
 		h.Problem.Kind == observe.ProblemNode): // the latter where the volumes are on different nodes
 		if err := helperpod.Delete(ctx, l.Client, l.Namespace, name); err != nil {
 			return nil, false, fmt.Errorf("remove loader pod %s: %w", name, err)
@@ -55,6 +55,19 @@ func (l *Executor) loading(ctx context.Context, t *task, name, url, id string) (
 	}
 	return h, false, fmt.Errorf("pod %s, which mounts claim %s, is loading %s: %w", name, at.Claim, id,
 		engine.ErrNotReady)
+}
+
+// claimOf is the claim of a repository, which may have a name; else a location of another kind.
+func (l *Executor) claimOf(ctx context.Context, url string) (at repository.Location, named bool, err error) {
+	at, err = ops.ParseRepository(url)
+	if err != nil || at.Kind != repository.KindNamed || l.Mounted[at.Name] != "" {
+		return at, false, err
+	}
+	d, err := (&opener.Repositories{Client: l.Client}).Describe(ctx, l.Namespace, at.Name)
+	if claim, ok := d.Claim(); err == nil && ok {
+		return claim, true, nil
+	}
+	return at, true, err
 }
 
 // mount has the loader read the claim of the repository by itself, if one pod can mount that claim and the member's.

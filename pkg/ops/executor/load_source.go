@@ -15,7 +15,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -33,7 +32,11 @@ type loadSource struct {
 	claim   *repository.Location
 	mounted []string
 	files   []helperpod.Files
-	sidecar *helperpod.Sidecar
+	// shared says that files hold the claim of a repository that has a name, which pods of the tool write. sameNode is
+	// that claim, where one node alone can mount it.
+	shared   bool
+	sameNode string
+	sidecar  *helperpod.Sidecar
 	// forward has the data brought to a target in the log, or to a later version.
 	forward []string
 	// former brings the programs of the version that the data has.
@@ -66,10 +69,11 @@ func (l *Executor) sourceOf(ctx context.Context, url string, m repository.Manife
 				l.Namespace),
 			Hint: fmt.Sprintf("kubectl dbop repository add %s --url %s --identity-file FILE gives it one", d.Name, d.URL)}
 	}
-	return loadSource{itself: true,
+	_, shared := d.Claim()
+	return loadSource{itself: true, shared: shared, sameNode: sameNode(d),
 		args: append(args, "--from-repository", helper.MountedRepository, "--backup", m.ID, "--report",
 			corev1.TerminationMessagePathDefault),
-		files: []helperpod.Files{{Volume: repositories.Volume("repository", d, true), Path: helper.MountedRepository}}}, nil
+		files: repositoryFiles(d, true, false)}, nil
 }
 
 // reading are the arguments that say how a backup is read where it is unpacked.

@@ -17,7 +17,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
-	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
@@ -149,19 +148,18 @@ func (l *Executor) backupJob(ctx context.Context, s ops.State, step ops.Step, na
 	if err != nil {
 		return helperpod.Spec{}, fmt.Errorf("write down what job %s is to do: %w", job, err)
 	}
-	files := []helperpod.Files{
-		{Volume: repositories.Volume("repository", d, false), Path: helper.MountedRepository},
-		{Volume: stagingClaim(c, longest(s, source.Name)), Path: helper.BackupStaging, Writable: true},
-		{Volume: secretFiles("login", v1alpha1.PasswordSecret(c.Name, v1alpha1.AdminUser)), Path: helper.BackupLogin},
-	}
+	files := append(repositoryFiles(d, false, true),
+		helperpod.Files{Volume: stagingClaim(c, longest(s, source.Name)), Path: helper.BackupStaging, Writable: true},
+		helperpod.Files{Volume: secretFiles("login", v1alpha1.PasswordSecret(c.Name, v1alpha1.AdminUser)),
+			Path: helper.BackupLogin})
 	if !c.Spec.TLS.Disabled {
 		files = append(files, helperpod.Files{Volume: secretFiles("tls", v1alpha1.AdminSecret(c.Name)),
 			Path: helper.BackupTLS})
 	}
 	return helperpod.Spec{Name: job, Namespace: l.Namespace, Cluster: c, Purpose: helperpod.PurposeBackup,
 		Image: l.helperImage(c), Args: []string{"helper", "backup", "--report", corev1.TerminationMessagePathDefault},
-		Env: map[string]string{helper.EnvBackup: string(request)}, Files: files, Resources: workload.ScheduleResources(),
-		Deadline: rules.StreamDeadline}, nil
+		Env: map[string]string{helper.EnvBackup: string(request)}, Files: files, SameNode: sameNode(d),
+		Resources: workload.ScheduleResources(), Deadline: rules.StreamDeadline}, nil
 }
 
 // stagingClaim is a claim that lives as long as its pod, as large as the longest snapshot and of the cluster's own

@@ -214,7 +214,8 @@ func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster
 	err = helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c,
 		Purpose: helperpod.PurposeLoad,
 		Image:   image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath,
-		User: pod.User, Files: from.files, Sidecar: from.sidecar, Former: from.former,
+		User: pod.User, Files: from.files, SameNode: from.sameNode, ToolGroup: from.shared && pod.User != 0,
+		Sidecar: from.sidecar, Former: from.former,
 		Command: append([]string{helperpod.InstalledBinary},
 			l.loadArgs(c, member, pod, from, c.Spec.RestoreFrom.KeepRevision, dataHash...)...)})
 	if err == nil && apart != "" {

@@ -27,7 +27,10 @@ const provenFor = 24 * time.Hour
 // prove reads the backup that is to be loaded, and compares each byte. Out of an object store a Job reads it, with the
 // key that this process need not have.
 func (l *Executor) prove(ctx context.Context, t task) (ops.Result, error) {
-	from := t.Operation.Spec.Source
+	from, job := t.Operation.Spec.Source, proveJob(t.Operation)
+	if have, err := helperpod.GetJob(ctx, l.Client, l.Namespace, job); err == nil && !have.Done && !have.Failed {
+		return ops.Result{}, l.jobRuns(t.State, job, have, "is reading "+from.Backup) // to open a claim takes a pod, too
+	}
 	done := ops.Result{Facts: map[string]string{v1alpha1.FactProven: from.Backup}}
 	repo, err := l.repositories(t.Cluster).Open(ctx, l.Namespace, from.Repository)
 	if err != nil {
@@ -38,8 +41,7 @@ func (l *Executor) prove(ctx context.Context, t task) (ops.Result, error) {
 	if err != nil {
 		return ops.Result{}, fmt.Errorf("find backup %s: %w", from.Backup, err)
 	}
-	source, err := l.sourceOf(ctx, from.Repository, m)
-	if err != nil {
+	if _, err := l.sourceOf(ctx, from.Repository, m); err != nil {
 		return ops.Result{}, err
 	}
 	switch stored := repo.(type) {
@@ -47,7 +49,7 @@ func (l *Executor) prove(ctx context.Context, t task) (ops.Result, error) {
 		if m.ProvenWithin(provenFor, l.Client.Now()) {
 			return done, stored.Present(ctx, m.ID) // what was read then is still all there
 		}
-		err = l.proveInJob(ctx, t.State, stored, m, source)
+		err = l.proveInJob(ctx, t.State, stored, m)
 	default:
 		if err = repository.Check(ctx, repo, m.ID, t.report); errors.Is(err, errors.ErrUnsupported) {
 			err = readAll(ctx, repo, m, t.report)
@@ -74,18 +76,25 @@ func readAll(ctx context.Context, repo repository.Repository, m repository.Manif
 	return nil
 }
 
+func proveJob(op *v1alpha1.Operation) string { return "prove-" + markOf(op) }
+
 // proveInJob does one attempt; ErrNotReady (wrapped) asks for another after a new observation.
-func (l *Executor) proveInJob(ctx context.Context, s ops.State, repo *bucket.Repository, m repository.Manifest,
-	source loadSource) error {
-	job := "prove-" + markOf(s.Operation)
+func (l *Executor) proveInJob(ctx context.Context, s ops.State, repo *bucket.Repository,
+	m repository.Manifest) error {
+	job := proveJob(s.Operation)
 	have, err := helperpod.GetJob(ctx, l.Client, l.Namespace, job)
 	switch {
 	case errors.Is(err, kube.ErrNotFound):
 		if err := hold(ctx, repo, m.ID); err != nil {
 			return err
 		}
+		d, err := l.repositories(s.Cluster).Describe(ctx, l.Namespace, repo.URL())
+		if err != nil {
+			return err
+		}
 		if err := helperpod.CreateJob(ctx, l.Client, helperpod.Spec{Name: job, Namespace: l.Namespace, Cluster: s.Cluster,
-			Purpose: helperpod.PurposeProve, Image: l.helperImage(s.Cluster), Files: source.files,
+			Purpose: helperpod.PurposeProve, Image: l.helperImage(s.Cluster),
+			Files: repositoryFiles(d, true, true), SameNode: sameNode(d),
 			Args: []string{"helper", "prove", "--from-repository", helper.MountedRepository, "--backup", m.ID, "--report",
 				corev1.TerminationMessagePathDefault},
 			Resources: workload.ScheduleResources(), Deadline: rules.StreamDeadline}); err != nil {

@@ -63,8 +63,12 @@ func (l *Executor) namedRepository(ctx context.Context, c *v1alpha1.DatabaseClus
 	if err != nil {
 		return nil, err
 	}
-	return &workload.NamedRepository{Files: repositories.Volume("repository", d, false),
-		Staging: stagingClaim(c, looseStorage*c.Spec.Storage.Size.Value())}, nil
+	out := &workload.NamedRepository{Files: repositories.Volume("repository", d, false), SameNode: sameNode(d),
+		Staging: stagingClaim(c, looseStorage*c.Spec.Storage.Size.Value())}
+	if at, ok := d.Claim(); ok {
+		out.Claim, out.ClaimPath = at.Claim, bucket.MountedClaim
+	}
+	return out, nil
 }
 
 // prune deletes what the schedule's retention lets go. Each deletion is whole

@@ -67,6 +67,11 @@ func (l *Executor) EndVerification(ctx context.Context, like *v1alpha1.DatabaseC
 
 func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.Repository, id string,
 	report func(int64, int64)) error {
+	if at, named, err := l.claimOf(ctx, repo.URL()); err == nil && named && at.Kind == repository.KindClaim {
+		if pod := v1alpha1.PodName(throwAwayName(s.Cluster, id)); starting(s, pod) { // to open a claim takes a pod, too
+			return fmt.Errorf("pod %s is loading %s from %s: %w", pod, id, repo.URL(), engine.ErrNotReady)
+		}
+	}
 	m, err := repo.Get(ctx, id)
 	if err != nil {
 		return fmt.Errorf("find backup %s: %w", id, err)
@@ -194,7 +199,7 @@ func (l *Executor) createThrowAway(ctx context.Context, owner, t *v1alpha1.Datab
 		Cluster: owner, Purpose: helperpod.PurposeVerify,
 		Image: image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, User: pod.User, Then: &pod.Container,
 		ThenInit: pod.Init, ThenVolumes: pod.Volumes,
-		Files: from.files, Former: from.former,
+		Files: from.files, SameNode: from.sameNode, ToolGroup: from.shared && pod.User != 0, Former: from.former,
 		Command: append([]string{helperpod.InstalledBinary}, l.loadArgs(t, t.Name, pod, from, true, unlock...)...)})
 }
 

@@ -18,14 +18,21 @@ type Claims struct {
 	opened map[claimKey]*claimed
 }
 
-// claimKey is what pods that can stand in for each other have in common.
-type claimKey struct{ namespace, url, image string }
+// claimKey is what pods that can stand in for each other have in common; node says that they run beside others that
+// mount the claim.
+type claimKey struct {
+	namespace, url, image string
+	node                  bool
+}
 
 // open returns the repository of a pod that is there and answers, else of the one that start makes.
-func (c *Claims) open(ctx context.Context, key claimKey,
-	start func() (*claimed, error)) (repository.Repository, error) {
+func (c *Claims) open(ctx context.Context, key claimKey, start func() (*claimed, error)) (*share, error) {
 	if c == nil {
-		return start()
+		made, err := start()
+		if err != nil {
+			return nil, err
+		}
+		return &share{claimed: made}, nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,6 +58,9 @@ func (c *Claims) open(ctx context.Context, key claimKey,
 
 // leave ends the pod of a claim where its last user leaves it, or all are to.
 func (c *Claims) leave(key claimKey, of *claimed, all bool) error {
+	if c == nil {
+		return of.Close()
+	}
 	c.mu.Lock()
 	of.users--
 	ends := c.opened[key] == of && (all || of.users == 0)

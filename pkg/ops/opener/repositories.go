@@ -74,8 +74,8 @@ func (r *Repositories) Open(ctx context.Context, namespace, url string) (reposit
 	if dir, ok := r.Mounted[at.String()]; ok {
 		return repository.NewDirectory(dir)
 	}
-	return r.Claims.open(ctx, claimKey{namespace, at.String(), r.Image}, func() (*claimed, error) {
-		return r.openClaim(ctx, namespace, url, at)
+	return r.Claims.open(ctx, claimKey{namespace: namespace, url: at.String(), image: r.Image}, func() (*claimed, error) {
+		return r.openClaim(ctx, namespace, url, r.serving(namespace, at))
 	})
 }
 
@@ -97,7 +97,11 @@ func (r *Repositories) openNamed(ctx context.Context, namespace, name string) (r
 	if err != nil {
 		return nil, err
 	}
-	return bucket.Open(d, secrets, namespace, r.Staging)
+	s, err := r.Store(namespace, d, secrets)
+	if err != nil {
+		return nil, err
+	}
+	return bucket.OpenIn(d, secrets, s, namespace, r.Staging)
 }
 
 // Describe reads what a repository is, or says how to make it.
@@ -113,16 +117,21 @@ func (r *Repositories) Describe(ctx context.Context, namespace, name string) (bu
 	return d, err
 }
 
-func (r *Repositories) openClaim(ctx context.Context, namespace, url string,
-	at repository.Location) (*claimed, error) {
+// serving is a pod that serves a directory of a claim.
+func (r *Repositories) serving(namespace string, at repository.Location) helperpod.Spec {
+	return helperpod.Spec{Namespace: namespace, Purpose: helperpod.PurposeRepository, Image: r.Image,
+		Args:  []string{"helper", "serve", "--root", repositoryRoot, "--listen", serveAddress},
+		Claim: at.Claim, SubPath: at.Path, MountPath: repositoryRoot}
+}
+
+// openClaim starts the pod that serves a claim, under a name of its own, and awaits it.
+func (r *Repositories) openClaim(ctx context.Context, namespace, url string, spec helperpod.Spec) (*claimed, error) {
 	random := make([]byte, 3)
 	if _, err := rand.Read(random); err != nil {
 		return nil, fmt.Errorf("choose a name for the helper pod: %w", err)
 	}
 	name := "dbop-repository-" + hex.EncodeToString(random)
-	spec := helperpod.Spec{Name: name, Namespace: namespace, Purpose: helperpod.PurposeRepository, Image: r.Image,
-		Args:  []string{"helper", "serve", "--root", repositoryRoot, "--listen", serveAddress},
-		Claim: at.Claim, SubPath: at.Path, MountPath: repositoryRoot}
+	spec.Name = name
 	dial := func(ctx context.Context) (net.Conn, error) {
 		return r.Dialer.DialLoopback(ctx, namespace, name, servePort)
 	}

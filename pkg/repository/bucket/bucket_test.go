@@ -44,7 +44,7 @@ func inDirectory(t *testing.T, dir string, d Description, s Secrets) *Repository
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := over(d, s, at, "shop", t.TempDir())
+	r, err := OpenIn(d, s, at, "shop", t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,6 +230,9 @@ func TestDescription(t *testing.T) {
 		"no container":         func(d *Description) { d.URL = "azure://account" },
 		"a region of Azure":    func(d *Description) { d.URL, d.Region = "azure://account/c", "west" },
 		"a region of Google":   func(d *Description) { d.URL, d.Region = "gs://bucket", "west" },
+		"a region of a claim":  func(d *Description) { d.URL, d.Region = "pvc:backups", "west" },
+		"a secret of a claim":  func(d *Description) { d.URL, d.Credentials = "pvc:backups", "keys" },
+		"out of a claim":       func(d *Description) { d.URL = "pvc:backups/../other" },
 		"a path of Google":     func(d *Description) { d.URL, d.PathStyle = "gs://bucket", true },
 	} {
 		wrong := d

@@ -1,5 +1,5 @@
-// Package bucket is a repository in an object store, in format 2: what describes it, the keys that belong to it,
-// and how backups of one file are written there and read.
+// Package bucket is a repository in an object store or on a claim, in format 2: what describes it, the keys that belong
+// to it, and how backups of one file are written there and read.
 package bucket
 
 import (
@@ -30,7 +30,7 @@ const (
 type Description struct {
 	// Name is that of the repository in its namespace.
 	Name string `json:"name"`
-	// URL is "s3://BUCKET/PREFIX", "gs://BUCKET/PREFIX" or "azure://ACCOUNT/CONTAINER/PREFIX".
+	// URL is "s3://BUCKET/PREFIX", "gs://BUCKET/PREFIX", "azure://ACCOUNT/CONTAINER/PREFIX" or "pvc:CLAIM/PATH".
 	URL string `json:"url"`
 	// Endpoint is the URL of the store; "" is that of Amazon, of Google, or of the account of Azure.
 	Endpoint string `json:"endpoint,omitempty"`
@@ -52,6 +52,8 @@ type Description struct {
 	// Bandwidth is how many bytes a second one backup, restore, verification or archive may send and receive at most; 0 is
 	// no limit.
 	Bandwidth int64 `json:"bandwidth,omitempty"`
+	// OneNode says that pods can mount the claim on one node at a time only: they run beside each other.
+	OneNode bool `json:"oneNode,omitempty"`
 	// Identity says that a Secret holds a secret key, so that backups can be read in the cluster.
 	Identity bool `json:"identity,omitempty"`
 }
@@ -91,6 +93,8 @@ func (d Description) Check() error {
 	switch {
 	case err != nil:
 		wrong = err.Error()
+	case at.claim() && (d.Endpoint != "" || d.PathStyle || d.CA != "" || d.Credentials != ""):
+		wrong = "endpoints, path styles, certificates and credentials are of buckets alone"
 	case !at.s3() && (d.Region != "" || d.Checksum != ""):
 		wrong = "regions and modes of checksums are of S3 alone"
 	case at.google() && d.PathStyle:

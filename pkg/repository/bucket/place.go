@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store/azure"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store/gcs"
@@ -35,7 +36,8 @@ func CredentialFile(name string) (variable string, ok bool) {
 	return gcs.CredentialFile, name == gcs.CredentialKey
 }
 
-// Store opens the object store alone. Nothing is dialled before the first call.
+// Store opens the store alone. Nothing is dialled before the first call. That of a claim is the directory MountedClaim
+// of this very pod.
 func (d Description) Store(s Secrets) (store.Store, error) {
 	at, err := d.place()
 	var out store.Store
@@ -52,6 +54,7 @@ const (
 	schemeS3     = "s3"
 	schemeAzure  = "azure"
 	schemeGoogle = "gs"
+	schemeClaim  = string(repository.KindClaim)
 )
 
 // place is a URL, taken apart.
@@ -59,14 +62,18 @@ type place struct{ scheme, account, bucket, prefix string }
 
 func (p place) s3() bool     { return p.scheme == schemeS3 }
 func (p place) google() bool { return p.scheme == schemeGoogle }
+func (p place) claim() bool  { return p.scheme == schemeClaim }
 
 func (d Description) place() (place, error) {
+	if at, ok := d.Claim(); ok {
+		return place{scheme: schemeClaim, bucket: at.Claim, prefix: at.Path}, nil
+	}
 	u, err := url.Parse(d.URL)
 	if err != nil || len((place{scheme: u.Scheme}).credentials()) == 0 || u.Host == "" || u.User != nil ||
 		u.RawQuery != "" || u.Fragment != "" {
 		// The text is not repeated: it may hold a password.
-		return place{}, errors.New(`its URL is none of a bucket; write "s3://BUCKET/PREFIX", "gs://BUCKET/PREFIX" or ` +
-			`"azure://ACCOUNT/CONTAINER/PREFIX"`)
+		return place{}, errors.New(`its URL is none of a bucket or a claim; write "s3://BUCKET/PREFIX", ` +
+			`"gs://BUCKET/PREFIX", "azure://ACCOUNT/CONTAINER/PREFIX" or "pvc:CLAIM/PATH"`)
 	}
 	path := strings.Trim(u.Path, "/")
 	if u.Scheme != schemeAzure {
@@ -94,6 +101,8 @@ func (p place) credentials() []string {
 
 func (p place) open(d Description, credentials func(string) string) (store.Store, error) {
 	switch p.scheme {
+	case schemeClaim:
+		return openClaim(p.bucket, p.prefix)
 	case schemeAzure:
 		return azure.Open(azure.Config{
 			Account: p.account, Container: p.bucket, Prefix: p.prefix, Endpoint: d.Endpoint, PathStyle: d.PathStyle,

@@ -41,11 +41,14 @@ func Open(d Description, secrets Secrets, namespace, staging string) (*Repositor
 	if err != nil {
 		return nil, err
 	}
-	return over(d, secrets, s, namespace, staging)
+	return OpenIn(d, secrets, s, namespace, staging)
 }
 
-// over opens a repository in a store that is open already.
-func over(d Description, secrets Secrets, s store.Store, namespace, staging string) (*Repository, error) {
+// OpenIn is Open for a repository in a store that is open already. Close of the repository closes it.
+func OpenIn(d Description, secrets Secrets, s store.Store, namespace, staging string) (*Repository, error) {
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
 	keys, err := d.keys(secrets)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrDescription, d.Name, err)
@@ -69,12 +72,19 @@ func (r *Repository) Archive() *archive.Archive { return r.archive }
 // Close releases connections.
 func (r *Repository) Close() error { return r.store.Close() }
 
-// Probe proves that an object can be written, seen and deleted. How much space is left is never known.
+// Probe proves that an object can be written, seen and deleted. How much space is left is known of a claim alone.
 func (r *Repository) Probe(ctx context.Context) (free int64, err error) {
 	if _, _, err := store.Clock(ctx, r.store); err != nil {
 		return -1, r.explain(fmt.Errorf("write to %s: %w", r.description.URL, err))
 	}
-	return -1, nil
+	if _, ok := r.description.Claim(); !ok {
+		return -1, nil
+	}
+	c, err := r.store.Capabilities(ctx)
+	if err != nil || c.Free == 0 {
+		return -1, r.explain(err)
+	}
+	return c.Free, nil
 }
 
 // Get reads one manifest and verifies its signature.
