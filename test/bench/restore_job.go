@@ -36,7 +36,11 @@ func measureRestoreJob(ctx context.Context, b *bench) error {
 		if err := b.deleteOurs(ctx, ns, "big"); err != nil {
 			return err
 		}
-		ours := map[string]*samples{"S3": {}, "a claim": {}}
+		places := []string{"S3", "a claim", "a claim with a name"}
+		ours := map[string]*samples{}
+		for _, where := range places {
+			ours[where] = &samples{}
+		}
 		var util, start samples
 		restore := func(where, name string) error {
 			r, err := b.dbop(ctx, append([]string{"restore", name, "--members", "1", "--storage", "4Gi", "-n", ns},
@@ -45,7 +49,7 @@ func measureRestoreJob(ctx context.Context, b *bench) error {
 			return err
 		}
 		for i := range b.repeats {
-			for n, where := range []string{"S3", "a claim"} {
+			for n, where := range places {
 				name := fmt.Sprintf("copy-%d-%d", i, n)
 				if err := restore(where, name); err != nil {
 					return err
@@ -67,7 +71,7 @@ func measureRestoreJob(ctx context.Context, b *bench) error {
 			start.took(took)
 			fmt.Printf("etcdutl %.2f s, start %.2f s\n", util[i], start[i])
 		}
-		for _, where := range []string{"S3", "a claim"} {
+		for _, where := range places {
 			b.rows.judged(fmt.Sprintf("restore of %d MiB from %s into one member ÷ etcdutl snapshot restore on the node plus "+
 				"pod start", b.sizeMiB, where), ours[where].median()/(util.median()+start.median()), "ratio", barLoaded,
 				"ours: "+ours[where].spread("s")+"; etcdutl: "+util.spread("s")+"; pod start: "+start.spread("s"))
@@ -89,17 +93,12 @@ func measureRestoreJob(ctx context.Context, b *bench) error {
 // kept backs the cluster up to the object store and to a claim, and writes its snapshot to a file on this machine. It
 // returns what restore is told to find each.
 func (b *bench) kept(ctx context.Context, ns, file string) (map[string][]string, error) {
-	_, err := b.site.Client.CoreV1().PersistentVolumeClaims(ns).Create(ctx, &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: claim, Labels: map[string]string{"app": "store"}},
-		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{
-				corev1.ResourceStorage: resource.MustParse("4Gi")}}}}, metav1.CreateOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("create a claim: %w", err)
-	}
 	from := map[string][]string{}
-	for where, repository := range map[string]string{"S3": "offsite", "a claim": "pvc:" + claim} {
+	if err := b.addClaim(ctx, ns); err != nil {
+		return nil, err
+	}
+	for where, repository := range map[string]string{"S3": "offsite", "a claim": "pvc:" + claim,
+		"a claim with a name": "nearby"} {
 		if _, err := b.dbop(ctx, "backup", "big", "--repository", repository, "-n", ns); err != nil {
 			return nil, err
 		}
@@ -116,6 +115,27 @@ func (b *bench) kept(ctx context.Context, ns, file string) (map[string][]string,
 	defer stop()
 	_, err = succeed(ctx, ctl, "snapshot", "save", file)
 	return from, err
+}
+
+// addClaim makes a claim, and the repository nearby on it.
+func (b *bench) addClaim(ctx context.Context, ns string) error {
+	_, err := b.site.Client.CoreV1().PersistentVolumeClaims(ns).Create(ctx, &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: claim, Labels: map[string]string{"app": "store"}},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceStorage: resource.MustParse("8Gi")}}}}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create a claim: %w", err)
+	}
+	key := filepath.Join(b.home, "nearby-"+ns+".txt")
+	for _, flag := range []string{"--new-key-file", "--identity-file"} {
+		if _, err := b.dbop(ctx, "repository", "add", "nearby", "--url", "pvc:"+claim+"/named", flag, key,
+			"-n", ns); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // onlyBackup is the identifier of the one backup that a repository holds.
