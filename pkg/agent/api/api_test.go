@@ -47,6 +47,7 @@ func (a *agent) Propose(e protocol.Entry) {
 func (a *agent) Leader() protocol.MemberID              { return "m1" }
 func (a *agent) Heard() map[protocol.MemberID]time.Time { return nil }
 func (a *agent) Reinit()                                {}
+func (a *agent) Failing() string                        { return "" }
 func (a *agent) Recover(string) error                   { return nil }
 
 // newAgent is m1, of a cluster in which it serves.

@@ -24,6 +24,8 @@ type Agent interface {
 	Ask(protocol.Intent)
 	// Reinit asks for the copy of this member to be made again.
 	Reinit()
+	// Failing says why what was last asked of the server failed; "" since that succeeded, or the server ran.
+	Failing() string
 }
 
 // Group is what it needs of the group.

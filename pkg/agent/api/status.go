@@ -58,7 +58,9 @@ type Server struct {
 	// Unread says that the position is not known yet.
 	Unread bool `json:"unread,omitempty"`
 	// Unfit says why its data can't follow the primary.
-	Unfit    string `json:"unfit,omitempty"`
+	Unfit string `json:"unfit,omitempty"`
+	// Failing says in one line why what was last asked of it failed; "" since that succeeded, or it ran.
+	Failing  string `json:"failing,omitempty"`
 	Settings uint64 `json:"settings"`
 	// Pending are settings that it takes only at its next start.
 	Pending []string `json:"pending,omitempty"`

@@ -202,6 +202,7 @@ func (s *Service) Status() Status {
 		}
 		return 1
 	})
+	st.Server.Failing = brief(s.Agent.Failing())
 	if s.Tuner != nil {
 		st.Server.Pending, st.Server.Held = s.Tuner.Pending()
 	}

@@ -31,7 +31,11 @@ func (m *Member) start(ctx context.Context, job protocol.Job) {
 			<-before
 		}
 		m.announce(job)
-		if err := m.Server.Do(ctx, job, func() bool { return m.valid(job.Generation) }); err != nil && ctx.Err() == nil {
+		err := m.Server.Do(ctx, job, func() bool { return m.valid(job.Generation) })
+		if ctx.Err() == nil {
+			m.ends(job, err)
+		}
+		if err != nil && ctx.Err() == nil {
 			m.Report(string(job.Kind) + ": " + err.Error())
 			select { // it is asked for again at once
 			case <-ctx.Done():
@@ -40,6 +44,19 @@ func (m *Member) start(ctx context.Context, job protocol.Job) {
 		}
 		m.Deliver(jobEnd{Done: protocol.Done{Job: job}, server: m.Server.Observe(ctx), number: number})
 	})
+}
+
+// ends keeps why a job failed. What comes between two tries, such as to stop the server, says nothing of that.
+func (m *Member) ends(job protocol.Job, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	runs := job.Kind == protocol.Promote || job.Kind == protocol.Follow
+	switch {
+	case err != nil:
+		m.failing, m.failed = string(job.Kind)+": "+err.Error(), job.Kind
+	case runs || job.Kind == m.failed:
+		m.failing, m.failed = "", ""
+	}
 }
 
 // announce tells of jobs that take as long as there is data: until they end, nothing else is heard of them.

@@ -73,6 +73,10 @@ type Member struct {
 	busy chan struct{}
 	// changes counts the starts and ends of jobs: what was observed before one of them is not told after it.
 	changes int
+	// failing is why the last job that failed did, and failed its kind; "" since one of that kind succeeded, or the
+	// server ran.
+	failing string
+	failed  protocol.JobKind
 	// told is what the others were told last.
 	told   protocol.Told
 	cancel context.CancelFunc
@@ -129,6 +133,14 @@ func (m *Member) View(look func(*protocol.Node)) {
 	if m.node != nil {
 		look(m.node)
 	}
+}
+
+// Failing says why what was last asked of the server failed, with what it printed; "" since that succeeded, or the
+// server ran.
+func (m *Member) Failing() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.failing
 }
 
 // LastStep is when the loop took an event last; 0 before it runs. It never waits for the loop.

@@ -1,6 +1,8 @@
 package member
 
 import (
+	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -100,23 +102,89 @@ func (c *cluster) lead(leader protocol.MemberID) {
 	}
 }
 
+// found founds a cluster of three, which m3 leads.
+func found(t *testing.T) *cluster {
+	t.Helper()
+	c := &cluster{t: t, origin: time.Now(), members: map[protocol.MemberID]*place{}}
+	founding := &protocol.Found{Token: "token", Settings: protocol.Settings{
+		Timing: protocol.DefaultTiming(), Durability: protocol.Async, MaxLag: 1000,
+	}}
+	for _, id := range []protocol.MemberID{"m1", "m2", "m3"} {
+		founding.InitialMembers = append(founding.InitialMembers, protocol.InitialMember{ID: id})
+		c.members[id] = &place{cluster: c, id: id}
+	}
+	for _, p := range c.members {
+		p.boot(founding)
+	}
+	c.members["m1"].Propose(&protocol.Configured{Voters: []protocol.MemberID{"m1", "m2", "m3"}})
+	c.lead("m3")
+	return c
+}
+
+// TestFailing: a member says why its server does what was asked of it not, until it does.
+func TestFailing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := found(t)
+		p := c.members[c.primary("")]
+		c.settle(time.Second)
+		if why := p.member.Failing(); why != "" {
+			t.Errorf("it fails: %s", why)
+		}
+		c.mu.Lock()
+		for _, p := range c.members {
+			p.server.Role, p.fails = protocol.Stopped, errors.New("no room")
+		}
+		c.mu.Unlock()
+		c.settle(20 * time.Second)
+		if why := p.member.Failing(); !strings.HasSuffix(why, ": no room") {
+			t.Errorf("it fails: %q", why)
+		}
+		c.mu.Lock()
+		for _, p := range c.members {
+			p.fails = nil
+		}
+		c.mu.Unlock()
+		c.settle(20 * time.Second)
+		if why := p.member.Failing(); why != "" {
+			t.Errorf("it fails still: %s", why)
+		}
+		for _, p := range c.members {
+			p.kill()
+		}
+	})
+}
+
+// TestEnds: what comes between two tries does not hide why they fail.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	var m Member
+	for _, step := range []struct {
+		kind protocol.JobKind
+		err  error
+		want string
+	}{
+		{protocol.Promote, errors.New("no room"), "promote: no room"},
+		{protocol.StopNow, nil, "promote: no room"},
+		{protocol.Cut, nil, "promote: no room"},
+		{protocol.Promote, nil, ""},
+		{protocol.Clone, errors.New("no primary"), "clone: no primary"},
+		{protocol.Clone, nil, ""},
+		{protocol.Cut, errors.New("no room"), "cut: no room"},
+		{protocol.Follow, nil, ""},
+	} {
+		m.ends(protocol.Job{Kind: step.kind}, step.err)
+		if got := m.Failing(); got != step.want {
+			t.Errorf("after %s with %v: %q, want %q", step.kind, step.err, got, step.want)
+		}
+	}
+}
+
 // TestMember founds a cluster of three, switches over, loses the server of the primary, then its whole pod.
 func TestMember(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := &cluster{t: t, origin: time.Now(), members: map[protocol.MemberID]*place{}}
-		found := &protocol.Found{Token: "token", Settings: protocol.Settings{
-			Timing: protocol.DefaultTiming(), Durability: protocol.Async, MaxLag: 1000,
-		}}
-		for _, id := range []protocol.MemberID{"m1", "m2", "m3"} {
-			found.InitialMembers = append(found.InitialMembers, protocol.InitialMember{ID: id})
-			c.members[id] = &place{cluster: c, id: id}
-		}
-		for _, p := range c.members {
-			p.boot(found)
-		}
-		c.members["m1"].Propose(&protocol.Configured{Voters: []protocol.MemberID{"m1", "m2", "m3"}})
-		c.lead("m3")
+		c := found(t)
 		first := c.primary("")
 		c.settle(3 * time.Second)
 		target := protocol.MemberID("m2")

@@ -23,6 +23,8 @@ type place struct {
 	rows     []row
 	timeline uint64
 	deadline protocol.SetDeadline
+	// fails is why no job succeeds.
+	fails error
 }
 
 // Observe tells the state of the server.
@@ -58,6 +60,9 @@ func (p *place) Do(ctx context.Context, job protocol.Job, valid func() bool) err
 	p.cluster.mu.Lock()
 	defer p.cluster.mu.Unlock()
 	s := &p.server
+	if p.fails != nil {
+		return p.fails
+	}
 	switch job.Kind {
 	case protocol.Initialise:
 		s.System, s.Volume = "system", "volume of "+string(p.id)

@@ -16,7 +16,12 @@ import (
 )
 
 // initialise makes an empty database aside and renames it. Its text is ordered the same on every machine.
-func (s *Server) initialise(ctx context.Context) error {
+func (s *Server) initialise(ctx context.Context, settings map[string]string) error {
+	if len(settings) > 0 { // with which it is about to start
+		if err := s.CheckValues(ctx, settings); err != nil {
+			return err
+		}
+	}
 	pgdata := filepath.Join(s.aside(), "pgdata")
 	args := []string{"--pgdata", pgdata, "--username", local.User, "--data-checksums",
 		"--encoding", "UTF8", "--auth", "scram-sha-256", "--auth-local", "trust", "--locale", "C.UTF-8"}

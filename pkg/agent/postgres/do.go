@@ -19,7 +19,7 @@ import (
 func (s *Server) Do(ctx context.Context, job protocol.Job, valid func() bool) error {
 	switch job.Kind {
 	case protocol.Initialise:
-		return s.initialise(ctx)
+		return s.initialise(ctx, job.Settings.Values)
 	case protocol.Clone:
 		return s.clone(ctx, job)
 	case protocol.Discard:

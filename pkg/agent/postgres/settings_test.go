@@ -40,6 +40,22 @@ func TestCheckValues(t *testing.T) {
 	}
 }
 
+// TestInitialiseRefuses: no data is made for settings with which the server would not start.
+func TestInitialiseRefuses(t *testing.T) {
+	t.Parallel()
+	m := newSite(t).open("m1")
+	job := protocol.Job{Kind: protocol.Initialise,
+		Settings: protocol.Settings{Values: map[string]string{"sharedbufers": "64MB"}}}
+	err := m.Do(t.Context(), job, func() bool { return true })
+	if err == nil || !strings.Contains(err.Error(), `"sharedbufers"`) || m.Observe(t.Context()).Volume != "" {
+		t.Errorf("%v, and the data is %+v", err, m.Observe(t.Context()))
+	}
+	job.Settings.Values = map[string]string{"shared_buffers": "64MB"}
+	if o := m.Must(job); o.Volume == "" {
+		t.Errorf("%+v", o)
+	}
+}
+
 // TestPending: a setting that the server takes only at a start is named until then.
 func TestPending(t *testing.T) {
 	t.Parallel()

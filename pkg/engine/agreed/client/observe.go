@@ -185,8 +185,8 @@ func (s *Session) problem(st api.Status, witness bool) string {
 	if len(all) == 0 && !witness && st.Server.Role != protocol.Stopped && st.Server.Settings != st.Settings.Version {
 		all = append(all, "it has not taken the settings yet that the members agreed on")
 	}
-	if len(all) == 0 && !witness && st.Server.Role == protocol.Stopped && st.System != "" {
-		all = append(all, "its server does not run")
+	if len(all) == 0 && !witness && st.Server.Role == protocol.Stopped && (st.System != "" || st.Server.Failing != "") {
+		all = append(all, strings.TrimSuffix("its server does not run: "+st.Server.Failing, ": "))
 	}
 	return strings.Join(all, "; ")
 }

@@ -78,7 +78,9 @@ func TestMember(t *testing.T) {
 		"settings of yesterday": {func(s *api.Status) { s.Server.Settings = 1 }, true,
 			"it has not taken the settings yet that the members agreed on"},
 		"stopped": {func(s *api.Status) { s.Server = api.Server{Volume: "a"} }, false, "its server does not run"},
-		"waits":   {func(s *api.Status) { s.Blocked = "reports are missing" }, true, "reports are missing"},
+		"does not start": {func(s *api.Status) { s.Server = api.Server{Volume: "a", Failing: "promote: no room"} }, false,
+			"its server does not run: promote: no room"},
+		"waits": {func(s *api.Status) { s.Blocked = "reports are missing" }, true, "reports are missing"},
 	} {
 		st := status("db-1")
 		c.change(&st)
