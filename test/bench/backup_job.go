@@ -16,8 +16,8 @@ const (
 	barAnonymous = 160.0
 )
 
-// measureBackupJob holds backups by a Job into an object store, and into a claim, against etcdctl in a pod, which leaves
-// its file there.
+// measureBackupJob holds backups by a Job into an object store, and into a claim, against etcdctl in a pod, which
+// leaves its file there.
 func measureBackupJob(ctx context.Context, b *bench) error {
 	return b.inNamespace(ctx, func(ns string) error {
 		image, err := b.large(ctx, ns)
