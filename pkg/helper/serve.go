@@ -54,13 +54,13 @@ func (o ServeOptions) Run(ctx context.Context) error {
 // dropped. After a crash they remain as files that end in .part, which the
 // same operation replaces.
 func Serve(ctx context.Context, l net.Listener, root string, open OpenFunc) error {
-	s, err := store.NewSharedDirectory(root)
+	d, err := repository.NewDirectory(root)
 	if err == nil {
-		err = s.Prepare()
+		err = d.Prepare()
 	}
-	var d *repository.Directory
+	var s *store.Directory
 	if err == nil {
-		d, err = repository.NewDirectory(root)
+		s, err = store.NewSharedDirectory(root)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("serve repository %s: %w", root, err), l.Close())

@@ -24,6 +24,7 @@ type Directory struct {
 	root string
 	// directories and files are the modes of what is made here.
 	directories, files fs.FileMode
+	shared             bool
 	// fail, if set, is asked before each change of the disk, so that tests can stop there.
 	fail func(step string) error
 }
@@ -43,21 +44,17 @@ func NewDirectory(path string) (*Directory, error) {
 func NewSharedDirectory(path string) (*Directory, error) {
 	d, err := NewDirectory(path)
 	if err == nil {
-		d.directories, d.files = 0o750, 0o640
+		d.directories, d.files, d.shared = 0o750, 0o640, true
 	}
 	return d, err
 }
 
-// Prepare makes the directory. One that is there gets the modes that this store gives, if it can.
-func (d *Directory) Prepare() error {
-	if err := d.makeDir(d.root); err != nil {
-		return d.explain(err, "make the directory")
+// share lets those read the directory, which may be older, who may read what it holds.
+func (d *Directory) share() {
+	info, err := os.Stat(d.root)
+	if err == nil && d.shared && info.Mode().Perm()|d.directories != info.Mode().Perm() {
+		_ = os.Chmod(d.root, info.Mode()|d.directories) // it may be of somebody else: then readers say what they lack
 	}
-	if info, err := os.Stat(d.root); err == nil && info.Mode().Perm()|d.directories != info.Mode().Perm() {
-		// It may be read-only, or of somebody else: then readers say what they lack.
-		_ = os.Chmod(d.root, info.Mode()|d.directories)
-	}
-	return nil
 }
 
 // URL is "dir:" and the path.
@@ -229,6 +226,7 @@ func (d *Directory) begin(ctx context.Context, key string, o Options) (*director
 	if err != nil {
 		return nil, d.explain(err, "make a directory for "+key)
 	}
+	d.share()
 	part := filepath.Join(dir, partName(key)+"~"+rand.Text())
 	var f *os.File
 	if err = d.step("create"); err == nil {

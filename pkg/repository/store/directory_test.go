@@ -28,9 +28,6 @@ func TestSharedDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, err := store.NewSharedDirectory(root)
-	if err == nil {
-		err = d.Prepare()
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
