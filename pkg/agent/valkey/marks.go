@@ -27,19 +27,22 @@ func parseLogTimeout(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// marks has the server of a primary write the time into its stream each second.
+// marks has the server of a primary write the time into its stream, at its beginning as one and each second.
 func (r *recorder) marks(ctx context.Context) {
 	var last time.Time
 	var cut *process.Process
 	for {
+		begins := false // then the stream is read from there on, a moment later
 		select {
 		case <-ctx.Done():
 			return
+		case <-r.begun:
+			begins = true
 		case <-time.After(pulse.Next(time.Second)):
 		}
 		s := r.server
 		s.mu.Lock()
-		run, on := s.proc, s.ready && s.promoted > 0 && s.recording
+		run, on := s.proc, s.ready && s.promoted > 0 && (s.recording || begins)
 		every, err := parseLogTimeout(s.settings.Values[logTimeout])
 		s.mu.Unlock()
 		if !on || err != nil {

@@ -69,6 +69,7 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ready = true
+	s.log.begin()
 	return nil
 }
 
