@@ -36,7 +36,7 @@ func (r *recorder) marks(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-r.begun:
+		case <-r.promotion:
 			begins = true
 		case <-time.After(pulse.Next(time.Second)):
 		}

@@ -43,8 +43,8 @@ type recorder struct {
 	ended  sync.WaitGroup
 	// asked has a value once settings were taken: without a log there is nothing to wake up for until then.
 	asked chan struct{}
-	// begun has a value once the server takes writes as the primary: they begin with a mark.
-	begun chan struct{}
+	// promotion has a value once the server takes writes as the primary: they begin with a mark.
+	promotion chan struct{}
 
 	mu sync.Mutex
 	// run is the run of the server that is read, at the offset of the cluster up to which it was.
@@ -70,7 +70,7 @@ func startRecorder(s *Server) (*recorder, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	r := &recorder{server: s, buffer: buffer, stop: stop, asked: make(chan struct{}, 1), begun: make(chan struct{}, 1)}
+	r := &recorder{server: s, buffer: buffer, stop: stop, asked: make(chan struct{}, 1), promotion: make(chan struct{}, 1)}
 	r.ended.Go(func() { r.loop(ctx) })
 	r.ended.Go(func() { r.marks(ctx) })
 	return r, nil
@@ -118,7 +118,7 @@ func (r *recorder) ask() {
 // begin has a mark written soon: a moment after a failover has all in it that was written before.
 func (r *recorder) begin() {
 	select {
-	case r.begun <- struct{}{}:
+	case r.promotion <- struct{}{}:
 	default:
 	}
 }
