@@ -104,7 +104,7 @@ func (a *addFlags) run(ctx context.Context, f *command.Factory, out *printer.Out
 	if err != nil {
 		return err
 	}
-	if err := a.place(ctx, named, namespace, &d); err != nil {
+	if err := a.findClaim(ctx, named, namespace, &d); err != nil {
 		return err
 	}
 	at := existing{named: named, namespace: namespace, description: d}

@@ -12,8 +12,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
-// place finds the claim of a repository on a claim, and where pods can mount it.
-func (a *addFlags) place(ctx context.Context, named clients.Named, namespace string, d *bucket.Description) error {
+// findClaim finds the claim of a repository on a claim, and where pods can mount it.
+func (a *addFlags) findClaim(ctx context.Context, named clients.Named, namespace string, d *bucket.Description) error {
 	at, ok := d.Claim()
 	if !ok {
 		return nil

@@ -39,7 +39,7 @@ func (l *Executor) mayArchive(ctx context.Context, s ops.State) error {
 	if name == "" {
 		return nil
 	}
-	_, err := l.repositories(s.Cluster).Describe(ctx, l.Namespace, name)
+	_, err := l.findRepository(ctx, name)
 	return err
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/preflight"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
@@ -153,15 +152,14 @@ func (l *Executor) findRepository(ctx context.Context, url string) (repository.L
 	if err != nil || at.Kind == repository.KindDirectory || l.Mounted[at.String()] != "" {
 		return at, err
 	}
-	if at.Kind == repository.KindNamed {
-		_, err := (&opener.Repositories{Client: l.Client}).Describe(ctx, l.Namespace, at.Name)
+	on, _, err := l.claimOf(ctx, url)
+	if err != nil || on.Kind != repository.KindClaim {
 		return at, err
 	}
-	if err := workload.FindClaim(ctx, l.Client, l.Namespace, at.Claim); errors.Is(err, kube.ErrNotFound) {
+	if err := workload.FindClaim(ctx, l.Client, l.Namespace, on.Claim); errors.Is(err, kube.ErrNotFound) {
 		return at, &ops.Error{Kind: ops.Refused, Check: "claim",
-			Message: fmt.Sprintf("there is no persistentvolumeclaim %s in namespace %s, which %s names", at.Claim,
-				l.Namespace,
-				url),
+			Message: fmt.Sprintf("there is no persistentvolumeclaim %s in namespace %s, which %s names", on.Claim,
+				l.Namespace, url),
 			Hint: "create that claim, or name another repository"}
 	}
 	return at, nil

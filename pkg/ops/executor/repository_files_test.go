@@ -1,7 +1,9 @@
 package executor
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -99,6 +101,23 @@ func TestLoaderOfNamedClaim(t *testing.T) {
 		`","recorded":"15 keys, hash"}`))
 	if _, err := perform(b, loadStep()); err != nil || !b.Cluster().Status.Bootstrap.Loaded || opened != made {
 		t.Errorf("%v, and %d pods opened the claim", err, opened)
+	}
+}
+
+// TestNamedClaimIsGone: a repository whose claim does not exist is refused before a pod waits for it.
+func TestNamedClaimIsGone(t *testing.T) {
+	opened := 0
+	b, _ := backingUp(t)
+	nearby(b, &opened)
+	l := liveOf(b)
+	_, err := l.findRepository(t.Context(), "nearby")
+	if e, ok := errors.AsType[*ops.Error](err); !ok || e.Kind != ops.Refused || e.Check != "claim" ||
+		!strings.Contains(e.Message, "backups in namespace shop, which nearby names") {
+		t.Errorf("got %v", err)
+	}
+	claim(b, "backups")
+	if at, err := l.findRepository(t.Context(), "nearby"); err != nil || at.Name != "nearby" || opened > 0 {
+		t.Errorf("%+v, %v, and %d pods opened the claim", at, err, opened)
 	}
 }
 
