@@ -117,7 +117,8 @@ type Session interface {
 	// fly; an error means that what was written is worthless. report is
 	// called with the bytes so far, and may be nil.
 	Snapshot(ctx context.Context, from string, w io.Writer, report func(bytes int64)) error
-	// Fingerprint describes the data of one member, to be compared with a backup's.
+	// Fingerprint describes the data of one member, to be compared with a backup's. ErrNotReady, wrapped, while its
+	// server still reads the data.
 	Fingerprint(ctx context.Context, member string) (Fingerprint, error)
 	Close() error
 }

@@ -107,8 +107,8 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Contents says of which backup the data was made, once its log was used up to the end of that. Other data has no
-// proof.
+// Contents says of which backup the data was made, once its log was used up to the end of that; it is refused until
+// then. Other data has no proof.
 func (s *Server) Contents(context.Context) (api.Contents, error) {
 	record, found, err := loaded.Read(s.data())
 	if err != nil || !found {
@@ -118,7 +118,7 @@ func (s *Server) Contents(context.Context) (api.Contents, error) {
 	past, ready := s.identity.Lineage, s.ready
 	s.mu.Unlock()
 	if !ready {
-		return api.Contents{}, errors.New("describe the data: the server has not recovered it yet")
+		return api.Contents{}, api.Refused{Why: "the server has not recovered the data yet"}
 	}
 	if past.At(datadir.LSN(record.End.Offset)) != record.End.Timeline {
 		return api.Contents{}, fmt.Errorf("describe the data: the log of timeline %d was not used up to %s, the end of "+

@@ -35,7 +35,8 @@ func (s *Server) Copy(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// Contents says of which backup the data was made, once the server has loaded it. Other data has no proof.
+// Contents says of which backup the data was made, once the server has loaded it; it is refused until then. Other data
+// has no proof.
 func (s *Server) Contents(context.Context) (api.Contents, error) {
 	record, found, err := loaded.Read(s.data())
 	if err != nil || !found {
@@ -45,7 +46,7 @@ func (s *Server) Contents(context.Context) (api.Contents, error) {
 	ready := s.ready
 	s.mu.Unlock()
 	if !ready {
-		return api.Contents{}, errors.New("describe the data: the server has not loaded it yet")
+		return api.Contents{}, api.Refused{Why: "the server has not loaded the data yet"}
 	}
 	return record.Contents, nil
 }

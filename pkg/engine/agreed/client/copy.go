@@ -70,6 +70,10 @@ func (s *Session) Fingerprint(ctx context.Context, member string) (engine.Finger
 		return engine.Fingerprint{}, err
 	}
 	got, err := c.Contents(ctx)
+	if refused, ok := errors.AsType[api.Refused](err); ok {
+		// A primary that is being promoted serves by its lease already: its server may still read its log.
+		return engine.Fingerprint{}, fmt.Errorf("describe the data of %s: %s: %w", member, refused.Why, engine.ErrNotReady)
+	}
 	if err != nil {
 		return engine.Fingerprint{}, fmt.Errorf("describe the data of %s: %w", member, err)
 	}
