@@ -30,6 +30,13 @@ type Rehearser interface {
 	Rehearse(ctx context.Context, s State, step Step) error
 }
 
+// Renderer is what a World also is if it can tell what pods a cluster would have.
+type Renderer interface {
+	// Rendering is the digest of what this program would render of a cluster now, as State.Rendering; "" where that
+	// is nothing.
+	Rendering(c *v1alpha1.DatabaseCluster) string
+}
+
 // ClosableCluster is a World that holds connections.
 type ClosableCluster interface {
 	Cluster

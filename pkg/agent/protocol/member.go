@@ -44,6 +44,7 @@ func (n *Node) catchingUp() bool {
 func (n *Node) initialise() {
 	switch {
 	case n.doc.Grant != n.id:
+	case n.server.Volume == "" && n.retiring:
 	case n.server.Volume == "":
 		n.do(Job{Kind: Initialise})
 	default:

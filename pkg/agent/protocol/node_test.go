@@ -191,6 +191,31 @@ func TestRetiredWithoutMajority(t *testing.T) {
 	}
 }
 
+// TestRetiredWithoutData: an agent whose first data can't be made ends once the try that is at work did.
+func TestRetiredWithoutData(t *testing.T) {
+	t.Parallel()
+	d := &Document{}
+	agree(t, d,
+		&Configured{Voters: []MemberID{"m1"}},
+		&Found{Token: "token", InitialMembers: []InitialMember{{ID: "m1"}}, Settings: Settings{Timing: DefaultTiming(),
+			Durability: Async, MaxLag: 100}},
+		&Joined{Member: "m1", Start: 1, Level: 1}, &GrantInit{Member: "m1", Number: 1})
+	n := start(d, "m1", 1, 0)
+	tries := n.job
+	n.Step(second, Done{Job: tries})
+	if tries.Kind != Initialise || n.job.Kind != Initialise {
+		t.Fatalf("its jobs are %q and %q", tries.Kind, n.job.Kind)
+	}
+	n.Step(2*second, Retire{})
+	if n.Retired() {
+		t.Error("it ends while its first data is made")
+	}
+	n.Step(3*second, Done{Job: tries})
+	if !n.Retired() {
+		t.Errorf("its job is %q", n.job.Kind)
+	}
+}
+
 func TestRolledBackVolume(t *testing.T) {
 	t.Parallel()
 	d := serving(t, Async)

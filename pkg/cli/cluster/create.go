@@ -41,7 +41,8 @@ func NewCreate(f *command.Factory) *cobra.Command {
 		Use:   "create NAME --engine ENGINE",
 		Short: "Create a database cluster",
 		Long: `Create a database cluster. Repeating the command continues a creation that was interrupted, and does
-nothing to a cluster that is as requested already.`,
+nothing to a cluster that is as requested already. As long as the cluster has not formed, a repeat with
+other options, memory, CPU or image corrects them: nothing has to be deleted for a typing error.`,
 		Example: `  # Create a cluster of three members with the default version
   kubectl dbop create my-db --engine etcd
 

@@ -145,7 +145,7 @@ func (l *Executor) Observe(ctx context.Context) (ops.State, error) {
 	s.Now = l.Client.Now()
 	if s.Cluster != nil || c.Status.Bootstrap != nil && c.Status.Bootstrap.ClusterID != "" {
 		// A cluster that is wanted and formed long ago has lost its record.
-		s.Rendering = l.rendering(c)
+		s.Rendering = l.Rendering(c)
 		s.View, err = l.view(ctx, s, c)
 		if err := l.withoutRight(&s, err); err != nil {
 			return s, err
@@ -275,9 +275,8 @@ func (l *Executor) image(c *v1alpha1.DatabaseCluster, version string) (string, e
 	return engine.Mirrored(release.Image, c.Spec.Registry), nil
 }
 
-// rendering is the digest of what this program would render now; "" where that
-// is nothing, which is told elsewhere.
-func (l *Executor) rendering(c *v1alpha1.DatabaseCluster) string {
+// Rendering implements ops.Renderer. Why there is nothing is told elsewhere.
+func (l *Executor) Rendering(c *v1alpha1.DatabaseCluster) string {
 	image, err := l.image(c, c.Spec.Version)
 	if err != nil {
 		return ""

@@ -88,7 +88,7 @@ func (l *Executor) workload(c *v1alpha1.DatabaseCluster, t told) (workload.Input
 	}
 	return workload.Input{Cluster: c, Member: member, Pod: pod, Version: c.Spec.Version, Settings: settings,
 		Bootstrap: t.bootstrap,
-		Renderer:  l.Tool, Rendering: l.rendering(c)}, nil
+		Renderer:  l.Tool, Rendering: l.Rendering(c)}, nil
 }
 
 // disableBootstrap takes the founding words out of the members' templates.

@@ -23,7 +23,7 @@ import (
 // compared whole if it was rendered from the same things as now; which peers it
 // names depends on when that was, so these are read from it.
 func (l *Executor) made(ctx context.Context, c *v1alpha1.DatabaseCluster) observe.Rendered {
-	digest := l.rendering(c)
+	digest := l.Rendering(c)
 	limiter, limits := l.Engine.(engine.JoinLimiter)
 	rendered := observe.Rendered{Ports: l.Engine.Ports(c), Archive: l.madeArchive(ctx, c), Workload: func(member string,
 		live *appsv1.StatefulSet) (*appsv1.StatefulSet, bool) {

@@ -53,6 +53,16 @@ func TestCorrection(t *testing.T) {
 			return s
 		}, "done"},
 	})
+	agreed := func(value string) func() ops.State {
+		return stalled(func(s *ops.State) {
+			s.Cluster.Spec.Config = map[string]string{"speed": value}
+			s.View.Quorum, s.View.Settings = true, map[string]string{"speed": "high"}
+		})
+	}
+	ask(t, loading{}, []question{
+		{"the members agreed on what is wanted", agreed("high"), "wait/formed"},
+		{"the members agreed on what was corrected since", agreed("low"), "change-settings"},
+	})
 	s := stalled(func(s *ops.State) { s.Kube.Members[1].Workload.Rendering = "former" })()
 	if n := Predict(opstest.Stub{}, s, *Decide(opstest.Stub{}, s).Step); rules.Outdated(n, n.Kube.Members[1]) {
 		t.Error("the plan would repeat the step for ever")

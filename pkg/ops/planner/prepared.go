@@ -28,6 +28,8 @@ type Prepared struct {
 	Continues *v1alpha1.Operation
 	// Supersedes is the record that this request ends.
 	Supersedes *v1alpha1.Operation
+	// Corrects: the cluster has yet to form, and was requested in another way before, see Correct.
+	Corrects bool
 }
 
 // Record is the record that the request will be written down as. A deletion

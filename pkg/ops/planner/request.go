@@ -42,7 +42,8 @@ func Check(e engine.Engine, r Request, c *v1alpha1.DatabaseCluster) error {
 	if f := c.Status.Bootstrap; !operation.Traits().Unformed && (f == nil || f.ClusterID == "") {
 		// The initial members start with the arguments that were written down, and with no others.
 		return &engine.Refusal{Check: "not-formed", Reason: fmt.Sprintf("%s was started and has not formed yet", c.Name),
-			Hint: fmt.Sprintf("repeat the command that created it; kubectl dbop history %s shows it", c.Name)}
+			Hint: fmt.Sprintf("repeat the command that created it, with other options if need be; kubectl dbop history %s "+
+				"shows it", c.Name)}
 	}
 	return operation.Check(e, r.Operation, c, r.Cluster)
 }

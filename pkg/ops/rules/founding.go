@@ -82,6 +82,11 @@ func (p Situation) Founding() *ops.Decision {
 	if d := p.correction(f.Members); d != nil {
 		return d
 	}
+	if ops.Unformed(p.S.Cluster) {
+		if d := p.ChangeSettings(); d != nil {
+			return d // the first members may have agreed on options that were corrected since
+		}
+	}
 	if d := p.copying(f.Members); d != nil {
 		return d
 	}

@@ -100,6 +100,9 @@ func (t *attempts) meanwhile(stop error) error {
 		return stop
 	}
 	told := *e
+	if c := t.seen.Cluster; c != nil && ops.Unformed(c) && !c.Managed() && planner.Verbs().Bootstraps(t.op) {
+		told.Hint += "; with other options, memory, CPU or image it corrects them first"
+	}
 	told.Message += ", at: " + t.title
 	if t.why != "" {
 		told.Message += ": " + t.why

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
@@ -53,6 +51,10 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req planner.Requ
 		}
 		op = p.Record(namespace)
 		op.Name = "preview"
+	} else if p.Corrects {
+		if err := planner.Check(r.Engine, p.Request, cluster); err != nil {
+			return nil, ops.Refusal(err)
+		}
 	}
 	world := r.Cluster(namespace, o.Cluster)
 	defer closeQuietly(world)
@@ -136,36 +138,10 @@ func (r *Runner) cluster(ctx context.Context, namespace string, p *planner.Prepa
 	case err != nil:
 		return nil, err
 	case p.Request.Cluster != nil && o.Verb != v1alpha1.VerbRepair:
-		return found, r.meetCluster(found, p)
+		p.Corrects = planner.Correct(p.Request.Cluster.Spec, found)
+		return found, meetExisting(found, p.Request)
 	}
 	return found, nil
-}
-
-// meetCluster judges a create or restore onto a name that is taken: the same
-// half-made or made cluster is continued, anything else is refused.
-func (r *Runner) meetCluster(found *v1alpha1.DatabaseCluster, p *planner.Prepared) error {
-	w := p.Request.Cluster.Spec
-	if w.Auth.Enabled && !found.Spec.Auth.Enabled && p.Request.Operation.Verb == v1alpha1.VerbCreate {
-		return &ops.Error{Kind: ops.Refused, Check: "exists",
-			Message: fmt.Sprintf("cluster %s exists already, and its clients need not log in", found.Name),
-			Hint:    "kubectl dbop user auth enable " + found.Name + " demands it; or choose another name"}
-	}
-	if found.Spec.Engine == w.Engine && found.Spec.Version == w.Version && found.Spec.Members == w.Members &&
-		sameSource(found.Spec.RestoreFrom, w.RestoreFrom) && equality.Semantic.DeepEqual(found.Spec.Source, w.Source) &&
-		equality.Semantic.DeepEqual(found.Spec.InitialSQL, w.InitialSQL) {
-		return nil
-	}
-	return &ops.Error{Kind: ops.Refused, Check: "exists",
-		Message: fmt.Sprintf("cluster %s exists already: %s %s with %d members", found.Name, found.Spec.Engine,
-			found.Spec.Version, found.Spec.Members),
-		Hint: "choose another name, or change that one with scale or upgrade"}
-}
-
-func sameSource(a, b *v1alpha1.RestoreSource) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
 }
 
 // considerations is how often a request is considered before it is refused for what may
@@ -186,6 +162,9 @@ func (r *Runner) consider(ctx context.Context, world ops.Cluster, p *planner.Pre
 			return err
 		}
 		s.Cluster = cluster.DeepCopy()
+		if renderer, ok := world.(ops.Renderer); ok && p.Corrects {
+			s.Rendering = renderer.Rendering(s.Cluster)
+		}
 		if p.Continues == nil {
 			o := &p.Request.Operation
 			if err := planner.Resolve(r.Engine, o, s); err != nil {

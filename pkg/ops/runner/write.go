@@ -76,6 +76,9 @@ func (r *Runner) writeDown(ctx context.Context, namespace string, p *planner.Pre
 			return nil, fmt.Errorf("write down cluster %s: %w", c.Name, err)
 		}
 	}
+	if err := r.correct(ctx, namespace, p, lease); err != nil {
+		return nil, err
+	}
 	op := p.Continues
 	if op == nil {
 		op = p.Record(namespace)
@@ -86,6 +89,28 @@ func (r *Runner) writeDown(ctx context.Context, namespace string, p *planner.Pre
 		op.Status.Phase = v1alpha1.PhaseRunning
 	}
 	return op, r.continueRecord(ctx, op, lease)
+}
+
+// correct writes down what is requested now of a cluster that has yet to form. A process that dies right after it
+// leaves the record of the creation as it was: who continues that goes on with what is requested now.
+func (r *Runner) correct(ctx context.Context, namespace string, p *planner.Prepared, lease lease.Lease) error {
+	if !p.Corrects {
+		return nil
+	}
+	name := p.Request.Operation.Cluster
+	if err := ops.Retry(ctx, func() error {
+		c, err := r.Store.GetCluster(ctx, namespace, name)
+		if err != nil || !planner.Correct(p.Request.Cluster.Spec, c) {
+			return err
+		}
+		if err := lease.Check(ctx); err != nil {
+			return fmt.Errorf("check the lease: %w", err)
+		}
+		return r.Store.UpdateCluster(ctx, c)
+	}); err != nil {
+		return fmt.Errorf("write down what is requested of cluster %s now: %w", name, err)
+	}
+	return nil
 }
 
 // supersede ends the record that the request takes over from.

@@ -134,7 +134,11 @@ func TestRefusals(t *testing.T) {
 	s.initialSQL("CREATE TABLE orders (n int);\nCREATE TABEL customers (n int);")
 	begin := slices.Concat([]string{"create", "db", "--members", "1", "--storage", "1Gi", "--database", "shop", "--owner",
 		"seller", "--initial-sql", "schema"}, version)
-	s.refused(4, `line 2: syntax error at or near "TABEL"`, begin...)
+	wrong := s.try(append(slices.Clone(begin), "--config", "work_memm=8MB", "--timeout", "20s")...)
+	if wrong.Code == 0 || !strings.Contains(wrong.Stderr, "it corrects them first") {
+		t.Errorf("a server with a setting that it does not know:\n%s", wrong)
+	}
+	s.refused(4, `line 2: syntax error at or near "TABEL"`, begin...) // without that setting
 	tables := []string{"connect", "db", "--", "-At", "-d", "shop", "-c", `SELECT tablename, tableowner FROM pg_tables
  WHERE schemaname = 'public'`}
 	if got := s.must(tables...).Stdout; got != "" {
@@ -155,6 +159,8 @@ func TestRefusals(t *testing.T) {
 	if r := s.must(begin...); !strings.Contains(r.Stdout, "unchanged") {
 		t.Errorf("a repeat does something:\n%s", r)
 	}
+	s.refused(4, "option work_mem is not set there, and 9MB is asked for",
+		append(slices.Clone(begin), "--config", "work_mem=9MB")...)
 	s.healthy(1)
 }
 
