@@ -16,6 +16,8 @@ type LiveSettings interface {
 	AtStart(version string, options []string) []string
 	// LeaderFirst lists the options that a replica takes only once the leader has them. It is pure, and for plans alone.
 	LeaderFirst(have, want map[string]string) []string
+	// Keeps says why an option is not a person's to set; "" if it is. It is pure.
+	Keeps(option string) string
 }
 
 // Configurer is what a Session also is if its engine has LiveSettings.

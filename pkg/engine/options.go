@@ -1,5 +1,7 @@
 package engine
 
+import "context"
+
 // OptionLister is what an Engine also is if it can list the options of its
 // members. It is pure.
 type OptionLister interface {
@@ -19,4 +21,22 @@ type Option struct {
 	Restart bool `json:"restart"`
 	// Managed says why it is not a person's to set, "" if it is.
 	Managed string `json:"managed,omitempty"`
+}
+
+// LiveOption is one that the server of a member told of.
+type LiveOption struct {
+	Option
+
+	// Value is the one of that member, "" if it is Kept.
+	Value string
+	// Given: the value does not come from the server's own default alone.
+	Given bool
+	// Kept: the agent beside the server sets it.
+	Kept bool
+}
+
+// OptionReader is what a Session also is if its engine has LiveSettings: which options there are, the server knows.
+type OptionReader interface {
+	// ReadOptions asks one member, the leader if it answers, in the order of names. ErrNotReady, wrapped, if none does.
+	ReadOptions(ctx context.Context) ([]LiveOption, error)
 }

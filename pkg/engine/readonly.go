@@ -71,4 +71,12 @@ func (r readOnly) Present(ctx context.Context, member string) (Presented, error)
 	return Presented{}, fmt.Errorf("shake hands with member %s: %w", member, ErrReadOnly)
 }
 
+// ReadOptions implements OptionReader; an engine without it can't be asked.
+func (r readOnly) ReadOptions(ctx context.Context) ([]LiveOption, error) {
+	if l, ok := r.session.(OptionReader); ok {
+		return l.ReadOptions(ctx)
+	}
+	return nil, nil
+}
+
 func (r readOnly) Close() error { return r.session.Close() }

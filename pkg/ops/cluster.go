@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
 // Cluster is what a loop observes and acts upon: a live cluster, or a simulated one.
@@ -35,6 +36,12 @@ type Renderer interface {
 	// Rendering is the digest of what this program would render of a cluster now, as State.Rendering; "" where that
 	// is nothing.
 	Rendering(c *v1alpha1.DatabaseCluster) string
+}
+
+// OptionReader is what a World also is if it can ask the database which options it has.
+type OptionReader interface {
+	// ReadOptions asks the leader, or another member that answers. nil where the engine itself lists them.
+	ReadOptions(ctx context.Context) ([]engine.LiveOption, error)
 }
 
 // ClosableCluster is a World that holds connections.

@@ -137,6 +137,7 @@ func (s *Service) Handler() http.Handler {
 	s.handleSQL(mux)
 	s.handleCopies(mux)
 	s.handleChecks(mux)
+	s.handleSettings(mux)
 	s.handleLog(mux)
 	all := http.NewServeMux()
 	all.Handle("/", http.MaxBytesHandler(mux, mostBody))

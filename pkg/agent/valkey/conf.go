@@ -105,8 +105,9 @@ func appendFsync(s protocol.Settings) string {
 // keptSettings names what people can't set. They choose appendfsync by the durability, or as a value.
 func (s *Server) keptSettings() []string {
 	names := []string{leastReplicas, announce, "min-slaves-to-write", "min-slaves-max-lag", "slaveof", "slave-read-only",
-		"slave-announce-ip", "slave-announce-port", "include", "user", "requirepass", "rename-command", "loadmodule",
-		"primaryauth", "primaryuser", "tls-port", "tls-replication", "dbfilename", "always-show-logo", "set-proc-title"}
+		"slave-announce-ip", "slave-announce-port", "slave-serve-stale-data", "repl-ping-slave-period", "include", "user",
+		"requirepass", "rename-command", "loadmodule", "primaryauth", "primaryuser", "tls-port", "tls-replication",
+		"dbfilename", "always-show-logo", "set-proc-title"}
 	for _, m := range s.managed("", protocol.Settings{}, secrets{}) {
 		names = append(names, m.name)
 	}

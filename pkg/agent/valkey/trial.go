@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/valkey/session"
 )
 
 const (
@@ -26,6 +27,13 @@ const (
 // try starts the server's program with settings of people alone, without data and ports, until it would take clients. A
 // Refused says what the program does not like.
 func (s *Server) try(ctx context.Context, values []setting) error {
+	return s.trial(ctx, values, func(context.Context, *session.Session) error { return nil })
+}
+
+// trial does the same, and has such a server asked before it ends.
+func (s *Server) trial(ctx context.Context, values []setting,
+	ask func(context.Context, *session.Session) error,
+) error {
 	dir, err := os.MkdirTemp(s.Sockets, "check")
 	if err != nil {
 		return fmt.Errorf("check settings: %w", err)
@@ -53,10 +61,11 @@ func (s *Server) try(ctx context.Context, values []setting) error {
 	go func() { ended <- cmd.Wait() }()
 	for {
 		if conn, err := net.Dial("unix", socket); err == nil {
+			err = ask(ctx, session.On(conn))
 			_ = conn.Close() // it was of use
 			stop()
 			<-ended //nolint:errcheck // it was stopped
-			return nil
+			return err
 		}
 		select {
 		case err := <-ended:

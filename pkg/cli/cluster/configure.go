@@ -25,9 +25,9 @@ func NewConfigure(f *command.Factory) *cobra.Command {
 		Long: `Show or change the options of the database. Without --set and --unset it lists every option with its value, the
 database's own default and what it may be; -o wide adds those that this tool manages, with the reason.
 
-A change restarts the members one by one, followers first and the leader last after it handed over; between two
-members the whole cluster must be healthy. If a member does not come up with the new options the rest keep the old
-ones: 'kubectl dbop cancel' puts the former options back.`,
+A change that is read only at start restarts the members one by one, followers first and the leader last after it
+handed over; between two members the whole cluster must be healthy. If a member does not come up with the new options
+the rest keep the old ones: 'kubectl dbop cancel' puts the former options back.`,
 		Example: `  # List the options of my-db
   kubectl dbop configure my-db
 
@@ -74,7 +74,7 @@ ones: 'kubectl dbop cancel' puts the former options back.`,
 				return err
 			}
 			if change == nil {
-				return listOptions(f, c.Out, t)
+				return listOptions(cmd.Context(), f, c.Out, t, optionsWithin)
 			}
 			in.Request.Operation.Change = change
 			in.Request.Operation.Waive = command.Waived(map[string]bool{"downtime": allowDowntime})

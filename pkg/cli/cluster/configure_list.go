@@ -2,52 +2,32 @@ package cluster
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
-	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// optionSheet is one option of a cluster, for machines.
-type optionSheet struct {
-	engine.Option `json:",inline"`
-	Value         string `json:"value,omitempty"`
-	// From says who chose the value: you, dbop or default.
-	From string `json:"from,omitempty"`
-}
+// optionsWithin bounds the question to a member.
+const optionsWithin = 30 * time.Second
 
 // listOptions prints what a cluster's options are and may be.
-func listOptions(f *command.Factory, out *printer.Output, t *clients.Target) error {
-	lister, ok := t.Engine.(engine.OptionLister)
-	if !ok {
-		return fmt.Errorf("the options of %s can't be listed", t.Engine.Name())
-	}
-	options, err := lister.ListOptions(t.Cluster.Spec.Version)
+func listOptions(ctx context.Context, f *command.Factory, out *printer.Output, t *clients.Target,
+	timeout time.Duration) error {
+	told, err := f.ReadOptions(ctx, t, timeout)
 	if err != nil {
 		return err
 	}
-	effective, err := t.Engine.Options(t.Cluster, t.Cluster.Spec.Version)
+	sheets, err := ops.Options(t.Engine, t.Cluster, told)
 	if err != nil {
 		return err
-	}
-	var sheets []optionSheet
-	for _, o := range options {
-		s := optionSheet{Option: o, Value: o.Default, From: "default"}
-		if ours, ok := effective[o.Name]; ok {
-			s.Value, s.From = ours, "dbop"
-		}
-		if _, ok := t.Cluster.Spec.Config[o.Name]; ok {
-			s.From = "you"
-		}
-		if o.Managed != "" {
-			s.From = "dbop"
-		}
-		sheets = append(sheets, s)
 	}
 	if !out.Human() {
-		return out.Print(f.Streams.Out, "OptionList", printer.List[optionSheet]{Items: sheets})
+		return out.Print(f.Streams.Out, "OptionList", printer.List[ops.OptionState]{Items: sheets})
 	}
 	if out.Name() {
 		for _, s := range sheets {
@@ -58,7 +38,7 @@ func listOptions(f *command.Factory, out *printer.Output, t *clients.Target) err
 	return printOptions(f, out, sheets)
 }
 
-func printOptions(f *command.Factory, out *printer.Output, sheets []optionSheet) error {
+func printOptions(f *command.Factory, out *printer.Output, sheets []ops.OptionState) error {
 	columns := []string{"OPTION", "VALUE", "FROM", "DEFAULT", "ALLOWED"}
 	if out.Wide() {
 		columns = append(columns, "KIND", "RESTART")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
@@ -25,6 +26,24 @@ func (f *Factory) ObserveOnce(ctx context.Context, t *clients.Target, timeout ti
 		scope(world)
 	}
 	return f.Observe(ctx, t, world, timeout)
+}
+
+// ReadOptions asks a member which options the database has, where only the database knows.
+func (f *Factory) ReadOptions(ctx context.Context, t *clients.Target, timeout time.Duration) ([]engine.LiveOption,
+	error) {
+	r, err := f.Clients.Runner(clients.RunnerOptions{Engine: t.Engine, Reporter: ops.Silent{}, DryRun: kube.DryRunClient})
+	if err != nil {
+		return nil, err
+	}
+	world := r.Cluster(t.Namespace, t.Cluster.Name)
+	defer func() { _ = world.Close() }()
+	reader, ok := world.(ops.OptionReader)
+	if !ok {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return reader.ReadOptions(ctx)
 }
 
 // ObserveWithin bounds one observation for a bundle.

@@ -54,6 +54,20 @@ func Settings(config map[string]string) (protocol.Settings, error) {
 	return out, nil
 }
 
+// OwnOptions are the options of the agents themselves, for engine.OptionLister.
+func OwnOptions() []engine.Option {
+	standard, _ := Settings(nil) // it has no option that could be wrong
+	defaults := Options(standard)
+	return []engine.Option{
+		{Name: acknowledgeOption, Kind: "integer", Allowed: "how many replicas confirm a write",
+			Default: defaults[acknowledgeOption]},
+		{Name: ArchiveRepository, Kind: "string", Allowed: "the name of a repository"},
+		{Name: durabilityOption, Kind: "enum", Allowed: "strict, preferred, async", Default: defaults[durabilityOption]},
+		{Name: maxLagOption, Kind: "quantity", Allowed: "how much of the log a failover may lose, such as 16Mi",
+			Default: "16Mi"},
+	}
+}
+
 func badOption(name, value, want string) error {
 	return &engine.Refusal{Check: "settings", Reason: fmt.Sprintf("the option %s is %q, and takes %s", name, value, want),
 		Hint: "give it another value"}

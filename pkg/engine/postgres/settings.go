@@ -118,6 +118,12 @@ func (*Engine) LeaderFirst(have, want map[string]string) []string {
 	return floors.Asked(have).Above(floors.Asked(want))
 }
 
+// Keeps implements engine.LiveSettings.
+func (*Engine) Keeps(option string) string { return managed()[spell(option)] }
+
+// ListOptions implements engine.OptionLister: those of the agents. The others, the server tells.
+func (*Engine) ListOptions(string) ([]engine.Option, error) { return agreed.OwnOptions(), nil }
+
 var _ engine.Followed = (*Engine)(nil)
 
 // FollowedSettings implements engine.Followed: the log has to tell which rows change.

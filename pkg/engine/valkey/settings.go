@@ -27,24 +27,36 @@ func kept() map[string]string {
 	}
 }
 
-// Lint implements engine.Renderer. Which settings a release knows, the server itself says.
-func (*Engine) Lint(config map[string]string, _ string) error {
+// Keeps implements engine.LiveSettings.
+func (*Engine) Keeps(option string) string {
+	if option == "appendfsync" {
+		return "" // it may be raised
+	}
 	all := kept()
-	for _, name := range slices.Sorted(maps.Keys(config)) {
-		if name == "appendfsync" {
-			continue // it may be raised
+	for _, beginning := range slices.Sorted(maps.Keys(all)) {
+		if strings.HasPrefix(strings.ToLower(option), beginning) {
+			return all[beginning]
 		}
-		for _, beginning := range slices.Sorted(maps.Keys(all)) {
-			if strings.HasPrefix(strings.ToLower(name), beginning) {
-				return &engine.Refusal{
-					Check: "settings", Reason: fmt.Sprintf("the setting %s can't be changed: %s", name, all[beginning]),
-					Hint: "leave it out",
-				}
-			}
+	}
+	return ""
+}
+
+// Lint implements engine.Renderer. Which settings a release knows, the server itself says.
+func (e *Engine) Lint(config map[string]string, _ string) error {
+	for _, name := range slices.Sorted(maps.Keys(config)) {
+		if why := e.Keeps(name); why != "" {
+			return &engine.Refusal{Check: "settings", Reason: fmt.Sprintf("the setting %s can't be changed: %s", name, why),
+				Hint: "leave it out"}
 		}
 	}
 	_, err := settings(config)
 	return err
+}
+
+// ListOptions implements engine.OptionLister: those of the agents. The others, the server tells.
+func (*Engine) ListOptions(string) ([]engine.Option, error) {
+	return append(agreed.OwnOptions(), engine.Option{Name: archiveTimeout, Kind: "duration", Allowed: "1s and more, or 0",
+		Default: agreed.ArchiveTimeout}), nil
 }
 
 // Options implements engine.Renderer. None decides how a process starts: the agents agree on them, and have the server

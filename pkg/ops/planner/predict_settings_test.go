@@ -29,6 +29,8 @@ func (loading) AtStart(_ string, options []string) []string {
 	return slices.DeleteFunc(slices.Clone(options), func(name string) bool { return name != "depth" })
 }
 
+func (loading) Keeps(string) string { return "" }
+
 // LeaderFirst: a depth of 1 must be the leader's first.
 func (loading) LeaderFirst(_, want map[string]string) []string {
 	if want["depth"] == "1" {

@@ -51,7 +51,7 @@ func exists(found *v1alpha1.DatabaseCluster, how string, forms bool, hint string
 		hint = "its custom resource says what it is to be: kubectl edit databasecluster " + found.Name
 	case forms:
 		hint = "go on with what was requested first: kubectl dbop resume " + found.Name +
-			"; or give it up, and create it again: kubectl dbop delete " + found.Name + " --purge"
+			"; or choose another name; or delete this one first: it holds no data yet"
 	}
 	return &ops.Error{Kind: ops.Refused, Check: "exists", Hint: hint,
 		Message: "cluster " + found.Name + " exists already" + how}

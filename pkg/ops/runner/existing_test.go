@@ -93,14 +93,14 @@ func TestNameTaken(t *testing.T) {
 		}
 		e, ok := errors.AsType[*ops.Error](err)
 		if !ok || e.Kind != ops.Refused || e.Check != "exists" || !strings.Contains(e.Message, test.text) ||
-			strings.Contains(e.Hint, "delete db --purge") != test.unformed {
+			strings.Contains(e.Hint, "it holds no data yet") != test.unformed {
 			t.Errorf("%s: got %#v, want %q", name, err, test.text)
 		}
 	}
 }
 
-// TestCorrectedCreation: a repeat with other options corrects a cluster that has yet to form, whichever write the process
-// dies after, and does nothing to one that formed.
+// TestCorrectedCreation: a repeat with other options corrects a cluster that has yet to form, whichever write the
+// process dies after, and does nothing to one that formed.
 func TestCorrectedCreation(t *testing.T) {
 	t.Parallel()
 	options := func(value string) planner.Request {

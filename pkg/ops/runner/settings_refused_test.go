@@ -21,6 +21,8 @@ func (live) LiveOptions(spec v1alpha1.DatabaseClusterSpec) (map[string]string, e
 
 func (live) AtStart(string, []string) []string { return nil }
 
+func (live) Keeps(string) string { return "" }
+
 func (live) LeaderFirst(map[string]string, map[string]string) []string { return nil }
 
 // TestSettingsRefused: a value that the database would not take changes nothing, so it leaves no operation in flight,

@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -49,6 +50,9 @@ func TestLife(t *testing.T) {
 	s.must("configure", "db", "--set", "max_connections=120")
 	if got := s.sql("SELECT current_setting('work_mem') || current_setting('max_connections')"); got != "9MB120" {
 		t.Errorf("work_mem and max_connections are %q", got)
+	}
+	if r := s.must("configure", "db"); !regexp.MustCompile(`(?m)^work_mem +9MB +you +4MB +64kB to `).MatchString(r.Stdout) {
+		t.Errorf("work_mem is not listed:\n%s", r.Stdout)
 	}
 	if latest.Version != old.Version {
 		before = time.Now()

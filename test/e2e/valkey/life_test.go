@@ -3,6 +3,7 @@
 package valkey
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,10 @@ func TestLife(t *testing.T) {
 	s.Refused(4, "must be a memory value", "configure", "db", "--set", "maxmemory=lots")
 	if got := command(s, "CONFIG", "GET", "maxmemory"); !slices.Contains(got, "62914560") {
 		t.Errorf("maxmemory is %q", got)
+	}
+	if r := s.Must("configure", "db"); !regexp.MustCompile(`(?m)^maxmemory-policy +noeviction +you +noeviction +volatile-lru, `).
+		MatchString(r.Stdout) {
+		t.Errorf("the policy is not listed:\n%s", r.Stdout)
 	}
 	if r := s.Must("status", "db"); !strings.Contains(r.Stdout, "/60Mi noeviction") {
 		t.Errorf("status does not tell the memory:\n%s", r.Stdout)
