@@ -31,6 +31,8 @@ type LiveOption struct {
 	Value string
 	// Given: the value does not come from the server's own default alone.
 	Given bool
+	// Overridden: somebody set it on this member alone.
+	Overridden bool
 	// Kept: the agent beside the server sets it.
 	Kept bool
 }
@@ -39,4 +41,10 @@ type LiveOption struct {
 type OptionReader interface {
 	// ReadOptions asks one member, the leader if it answers, in the order of names. ErrNotReady, wrapped, if none does.
 	ReadOptions(ctx context.Context) ([]LiveOption, error)
+}
+
+// OverrideTaker is what a Session also is whose views have members with Overridden settings.
+type OverrideTaker interface {
+	// TakeBack takes all of them back on a member. A repeat has no effect.
+	TakeBack(ctx context.Context, member string) error
 }

@@ -73,6 +73,8 @@ type Member struct {
 	Held []string `json:"held,omitempty"`
 	// Routing is true if the member's agent knows how to lead clients straight to it.
 	Routing bool `json:"routing,omitempty"`
+	// Overridden are settings that somebody set on this member alone, past those that the members agree on.
+	Overridden []string `json:"overridden,omitempty"`
 	// Readings are what else the engine tells of it: "connections", "12/100". status shows each as a column.
 	Readings []Reading `json:"readings,omitempty"`
 	// Warnings are what a person should do something about, while the member serves as it should: each is one sentence

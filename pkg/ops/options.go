@@ -14,7 +14,8 @@ type OptionState struct {
 	engine.Option `json:",inline"`
 
 	Value string `json:"value,omitempty"`
-	// From says who chose the value: you, dbop or default.
+	// From says who chose the value: you, dbop or default; override where somebody set it on the member that told it
+	// alone.
 	From string `json:"from,omitempty"`
 }
 
@@ -28,7 +29,10 @@ func Options(e engine.Engine, c *v1alpha1.DatabaseCluster, told []engine.LiveOpt
 	}
 	for _, o := range told {
 		s := OptionState{Option: o.Option, Value: o.Value, From: "default"}
-		if o.Given {
+		switch {
+		case o.Overridden:
+			s.From = "override"
+		case o.Given:
 			s.From = "dbop"
 		}
 		if s.Managed = keeps(o.Name); s.Managed == "" && o.Kept {
@@ -60,7 +64,9 @@ func Options(e engine.Engine, c *v1alpha1.DatabaseCluster, told []engine.LiveOpt
 		if _, ours := effective[name]; !ours && (s.From == "default" || s.From == "") {
 			s.Value = value
 		}
-		s.Name, s.From = name, "you"
+		if s.Name = name; s.From != "override" {
+			s.From = "you"
+		}
 		all[name] = s
 	}
 	out := slices.Collect(maps.Values(all))

@@ -36,12 +36,13 @@ func (telling) Options(*v1alpha1.DatabaseCluster, string) (map[string]string, er
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	c := &v1alpha1.DatabaseCluster{Spec: v1alpha1.DatabaseClusterSpec{Config: map[string]string{
-		"work_mem": "9MB", "max-lag": "1Mi", "unloaded.depth": "2",
+		"work_mem": "9MB", "max-lag": "1Mi", "unloaded.depth": "2", "cost": "2",
 	}}}
 	told := []engine.LiveOption{
 		{Option: engine.Option{Name: "work_mem", Default: "4MB", Allowed: "64kB to 2GB"}, Value: "9216kB", Given: true},
 		{Option: engine.Option{Name: "jit", Default: "on"}, Value: "on"},
 		{Option: engine.Option{Name: "keep_size", Default: "0", Restart: true}, Value: "1GB", Given: true},
+		{Option: engine.Option{Name: "cost", Default: "1"}, Value: "3", Given: true, Overridden: true},
 		{Option: engine.Option{Name: "fsync"}, Given: true, Kept: true},
 		{Option: engine.Option{Name: "port"}, Kept: true},
 	}
@@ -50,6 +51,7 @@ func TestOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []ops.OptionState{
+		{Option: engine.Option{Name: "cost", Default: "1"}, Value: "3", From: "override"},
 		{Option: engine.Option{Name: "durability", Default: "preferred"}, Value: "preferred", From: "default"},
 		{Option: engine.Option{Name: "fsync", Managed: "safety"}, From: "dbop"},
 		{Option: engine.Option{Name: "jit", Default: "on"}, Value: "on", From: "default"},

@@ -30,6 +30,7 @@ const (
 	ActionFollow           Action = "follow"
 	ActionEndBack          Action = "end-way-back"
 	ActionHold             Action = "hold"
+	ActionTakeBack         Action = "take-back-settings"
 	ActionKeep             Action = "keep-member"
 	ActionRetire           Action = "retire-member"
 	ActionPrepare          Action = "prepare-upgrade"

@@ -23,6 +23,8 @@ type Measures struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// OnlyHere is what a primary loses when another member takes over, each in a few words.
 	OnlyHere []string `json:"onlyHere,omitempty"`
+	// Overridden are settings that somebody set on this server alone, past what the members agree on.
+	Overridden []string `json:"overridden,omitempty"`
 	// Closed are databases that let nobody in: another cluster took over, or a person closed them.
 	Closed []string `json:"closed,omitempty"`
 }

@@ -24,11 +24,19 @@ type Setting struct {
 	AtStart bool `json:"atStart,omitempty"`
 	// Given: a file or the command line of the server names it.
 	Given bool `json:"given,omitempty"`
+	// Overridden: somebody set it on this server alone, past what the members agree on.
+	Overridden bool `json:"overridden,omitempty"`
 	// Kept: it belongs to the agent. Its value is not told: it may be a secret.
 	Kept bool `json:"kept,omitempty"`
 }
 
-// handleSettings adds the request that lists the settings of the server.
+// Overrider is what a Tuner also is whose server takes settings past what the members agree on.
+type Overrider interface {
+	// TakeBack takes all of them back, on this member. A repeat has no effect.
+	TakeBack(ctx context.Context) error
+}
+
+// handleSettings adds the requests that list the settings of the server, and take back what was set on it alone.
 func (s *Service) handleSettings(mux *http.ServeMux) {
 	mux.HandleFunc("GET /v1/settings", func(w http.ResponseWriter, r *http.Request) {
 		lister, ok := s.Tuner.(SettingLister)
@@ -42,6 +50,16 @@ func (s *Service) handleSettings(mux *http.ServeMux) {
 			return
 		}
 		answer(w, http.StatusOK, all)
+	})
+	mux.HandleFunc("DELETE /v1/overrides", func(w http.ResponseWriter, r *http.Request) {
+		o, ok := s.Tuner.(Overrider)
+		if !ok {
+			finish(w, Refused{Why: "nobody sets anything on this member alone"})
+			return
+		}
+		err := o.TakeBack(r.Context())
+		s.measureAgain()
+		finish(w, err)
 	})
 }
 
@@ -57,4 +75,9 @@ func (c *Client) ListSettings(ctx context.Context) (all []Setting, known bool, e
 		return nil, false, nil
 	}
 	return all, true, c.take(got, &all)
+}
+
+// TakeBack has this very member take back what was set on its server alone. A repeat has no effect.
+func (c *Client) TakeBack(ctx context.Context) error {
+	return c.do(ctx, http.MethodDelete, "/v1/overrides", nil, nil)
 }

@@ -145,7 +145,7 @@ func (s *Server) writeFiles(settings protocol.Settings, values map[string]string
 			return err
 		}
 	}
-	if err := s.stripAuto(append(kept, walLevel)); err != nil {
+	if err := s.stripAuto(append(kept, walLevel), values); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -175,9 +175,10 @@ func quote(value string) string {
 	return "'" + strings.NewReplacer("'", "''", `\`, `\\`, "\n", `\n`).Replace(value) + "'"
 }
 
-// stripAuto takes out what ALTER SYSTEM wrote over a setting of the agent, before a start, and reports it.
-func (s *Server) stripAuto(kept []string) error {
-	path := filepath.Join(s.pgdata(), "postgresql.auto.conf")
+// stripAuto takes out what ALTER SYSTEM wrote over a setting of the agent, or over one that all members agreed on, and
+// reports it.
+func (s *Server) stripAuto(kept []string, agreed map[string]string) error {
+	path := filepath.Join(s.pgdata(), autoFile)
 	raw, err := os.ReadFile(path) //nolint:gosec // the path is ours
 	if os.IsNotExist(err) {
 		return nil
@@ -190,6 +191,10 @@ func (s *Server) stripAuto(kept []string) error {
 		name, _, _ := strings.Cut(line, " ")
 		if slices.Contains(kept, name) {
 			s.Report(fmt.Sprintf("ALTER SYSTEM changed %s, which belongs to the agent: it is taken back", name))
+			continue
+		}
+		if _, set := agreed[name]; set {
+			s.Report(fmt.Sprintf("ALTER SYSTEM changed %s, and all members agreed on a value: it is taken back", name))
 			continue
 		}
 		left.WriteString(line)

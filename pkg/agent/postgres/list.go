@@ -16,7 +16,8 @@ import (
 func (s *Server) ListSettings(ctx context.Context) ([]api.Setting, error) {
 	got, err := s.Once(ctx, `SELECT lower(name), vartype, unit,
  CASE WHEN source IN ('client', 'session') THEN boot_val ELSE setting END, boot_val, min_val, max_val,
- array_to_string(enumvals, ', '), context = 'postmaster', source NOT IN ('default', 'override', 'client', 'session')
+ array_to_string(enumvals, ', '), context = 'postmaster', source NOT IN ('default', 'override', 'client', 'session'),
+ coalesce(sourcefile LIKE '%/postgresql.auto.conf', false)
  FROM pg_settings WHERE context <> 'internal' ORDER BY lower(name) COLLATE "C"`)
 	if err != nil {
 		return nil, err
@@ -26,7 +27,8 @@ func (s *Server) ListSettings(ctx context.Context) ([]api.Setting, error) {
 	for _, row := range got[0] {
 		unit := row[2]
 		one := api.Setting{Name: row[0], Kind: row[1], Default: pretty(row[4], unit), Value: pretty(row[3], unit),
-			Allowed: row[7], AtStart: row[8] == "t", Given: row[9] == "t"}
+			Allowed: row[7], AtStart: row[8] == "t", Given: row[9] == "t",
+			Overridden: row[10] == "t"}
 		switch {
 		case slices.Contains(kept, one.Name):
 			one.Kept, one.Value = true, ""

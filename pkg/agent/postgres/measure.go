@@ -26,7 +26,8 @@ SELECT (SELECT sum(pg_database_size(oid)) FROM pg_database),
  (SELECT (current_setting('archive_mode') <> 'off')::int);
 ` + ownTablespaces + `;
 SELECT slot_name FROM pg_replication_slots WHERE database IS NOT NULL AND NOT temporary ORDER BY slot_name;
-SELECT datname FROM pg_database WHERE NOT datallowconn AND NOT datistemplate ORDER BY datname`
+SELECT datname FROM pg_database WHERE NOT datallowconn AND NOT datistemplate ORDER BY datname;
+` + overrides
 
 const (
 	// transactionIDs is how many transactions may begin after the oldest row that is not frozen. The server refuses
@@ -65,6 +66,9 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 	}
 	for _, database := range got[3] {
 		out.Closed = append(out.Closed, database[0])
+	}
+	for _, setting := range got[4] {
+		out.Overridden = append(out.Overridden, setting[0])
 	}
 	for _, space := range got[1] {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the tablespace %q is outside of the data directory: it is in no "+

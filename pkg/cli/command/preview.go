@@ -130,7 +130,7 @@ func Unrehearsed(step ops.Step) string {
 		return "it only waits"
 	case ops.ActionRegister, ops.ActionPromote, ops.ActionDeregister, ops.ActionHandOver, ops.ActionFailOver,
 		ops.ActionCutOver, ops.ActionFollow, ops.ActionEndBack,
-		ops.ActionHold, ops.ActionPrepare, ops.ActionDefragment,
+		ops.ActionHold, ops.ActionTakeBack, ops.ActionPrepare, ops.ActionDefragment,
 		ops.ActionCredentials, ops.ActionEnsureUser, ops.ActionDeleteUser, ops.ActionEnableAuth, ops.ActionDisableAuth,
 		ops.ActionProveAuth, ops.ActionInitialSQL, ops.ActionRotate, ops.ActionDropOld:
 		return "the database has no dry run"

@@ -11,6 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
 
 // print writes the screen.
@@ -58,6 +59,10 @@ func (s statusSheet) lines(now time.Time) [][2]string {
 	}
 	title := "Warnings:"
 	for _, m := range s.Members {
+		if w := health.Override(m.Member); w != "" {
+			add(title, "%s: %s; kubectl dbop repair %s takes it back", m.Name, w, s.Name)
+			title = ""
+		}
 		for _, w := range m.Warnings {
 			add(title, "%s: %s", m.Name, w)
 			title = ""

@@ -112,13 +112,16 @@ func TestStatusTellsWarnings(t *testing.T) {
 	t.Parallel()
 	s := opstest.Well(2)
 	s.View.Members[0].Warnings = []string{"the log waits"}
+	s.View.Members[0].Overridden = []string{"cost", "depth"}
 	s.View.Members[1].Warnings = []string{"it is full", "it is slow"}
 	var out bytes.Buffer
 	if err := newStatusSheet(opstest.Engine{}, s).print(&out, printer.Palette{}, time.Now(),
 		printer.NewTables()); err != nil {
 		t.Fatal(err)
 	}
-	if want := "\nWarnings:               db-1: the log waits\n                        db-2: it is full\n" +
+	if want := "\nWarnings:               db-1: somebody set cost, depth on this member alone, past the options of the " +
+		"cluster: another member that leads would not have it; kubectl dbop repair db takes it back\n" +
+		"                        db-1: the log waits\n                        db-2: it is full\n" +
 		"                        db-2: it is slow\n"; !strings.Contains(out.String(), want) {
 		t.Errorf("%q is not in\n%s", want, out.String())
 	}

@@ -53,6 +53,7 @@ func (l *Executor) performers() map[ops.Action]performer {
 		ops.ActionRoll:      effect(l.roll),
 		ops.ActionGrow:      effect(l.grow),
 		ops.ActionConfigure: asking(l, l.configure),
+		ops.ActionTakeBack:  asking(l, takeBack),
 		ops.ActionHelperImage: func(context.Context, task) (ops.Result, error) { // the record names it before the first step
 			return done(v1alpha1.FactHelperImage, nil)
 		},

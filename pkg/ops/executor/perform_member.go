@@ -109,6 +109,11 @@ func (l *Executor) configure(ctx context.Context, session engine.Configurer, t t
 	return ops.Result{}, session.Configure(ctx, t.Cluster.Spec)
 }
 
+// takeBack takes back what was set on a member alone.
+func takeBack(ctx context.Context, session engine.OverrideTaker, t task) (ops.Result, error) {
+	return ops.Result{}, session.TakeBack(ctx, t.Member())
+}
+
 // correct restarts a member with a template as this program renders it.
 func (l *Executor) correct(ctx context.Context, t task) error {
 	return l.renew(ctx, t.State, t.Member(), func(p observe.Pod) bool { return p.Rendering == t.Rendering })

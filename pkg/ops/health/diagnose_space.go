@@ -60,9 +60,23 @@ func (d *Examination) space() {
 	}
 }
 
+// Override says what somebody set on a member alone; "" for nothing.
+func Override(m engine.Member) string {
+	if len(m.Overridden) == 0 {
+		return ""
+	}
+	return "somebody set " + strings.Join(m.Overridden, ", ") +
+		" on this member alone, past the options of the cluster: another member that leads would not have it"
+}
+
 // warnings tells what the members warn of.
 func (d *Examination) warnings() {
 	for _, m := range d.S.View.Members {
+		if what := Override(m); what != "" {
+			d.add(ops.Finding{Severity: ops.Warn, Subject: "member " + m.Name, What: what,
+				Remedy: []string{"kubectl dbop configure " + d.name + " --set " + m.Overridden[0] +
+					"=VALUE gives it to all members", "kubectl dbop repair " + d.name + " takes it back"}})
+		}
 		for _, what := range m.Warnings {
 			d.add(ops.Finding{Severity: ops.Warn, Subject: "member " + m.Name, What: what,
 				Remedy: []string{"kubectl dbop connect " + d.name}})

@@ -89,10 +89,26 @@ func repair(p rules.Situation) *ops.Decision {
 	if quiet {
 		return &ops.Decision{Done: true}
 	}
+	if d := takeBack(p); d != nil {
+		return d
+	}
 	if lost := health.AuthorityLost(p.S); lost != nil {
 		f := health.Finding(p.S, *lost)
 		return rules.Block(&ops.Error{Kind: ops.NeedsHuman, Check: "authority", Message: f.Subject + ": " + f.What,
 			Hint: "put the secret back from a copy; what it signed stays valid until then"})
+	}
+	return nil
+}
+
+// takeBack takes back what somebody set on one member alone.
+func takeBack(p rules.Situation) *ops.Decision {
+	for _, m := range p.S.View.Members {
+		if len(m.Overridden) > 0 {
+			return rules.Do(ops.Step{ID: string(ops.ActionTakeBack) + "/" + m.Name, Action: ops.ActionTakeBack,
+				Members: []string{m.Name}, Risk: ops.RiskNone, Deadline: rules.StepDeadline,
+				Title:  "Take back what was set on " + m.Name + " alone: " + strings.Join(m.Overridden, ", "),
+				Reason: "another member that leads would not have it"})
+		}
 	}
 	return nil
 }

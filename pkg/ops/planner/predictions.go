@@ -98,6 +98,13 @@ func predictions() map[ops.Action]func(outcome) {
 			o.SetFact(v1alpha1.FactFollows)
 		},
 		ops.ActionEndBack: func(o outcome) { o.SetFact(v1alpha1.FactFinished) },
+		ops.ActionTakeBack: func(o outcome) {
+			for i := range o.View.Members {
+				if m := &o.View.Members[i]; m.Name == o.Member() {
+					m.Overridden = nil
+				}
+			}
+		},
 		ops.ActionHold: func(o outcome) {
 			o.View.Hold = nil
 			if spec := o.Operation.Spec; !spec.HoldEnd {

@@ -239,3 +239,25 @@ func TestPutBackAuthority(t *testing.T) {
 		}
 	}
 }
+
+// TestTakenBack: a repair that a person asks for takes back what was set on one member alone, and one of the operator's
+// own does not.
+func TestTakenBack(t *testing.T) {
+	t.Parallel()
+	state := func(quiet bool) func() ops.State {
+		return func() ops.State {
+			s := opstest.Well(3)
+			s.Operation, s.Cluster.ResourceVersion = opstest.Operation(v1alpha1.VerbRepair), "1"
+			s.Operation.Spec.Quiet = quiet
+			s.View.Members[1].Overridden = []string{"cost", "depth"}
+			return s
+		}
+	}
+	ask(t, opstest.Stub{}, []question{
+		{"asked for", state(false), "take-back-settings/db-2"}, {"by the operator", state(true), "done"},
+	})
+	s := state(false)()
+	if d := Decide(opstest.Stub{}, Predict(opstest.Stub{}, s, *Decide(opstest.Stub{}, s).Step)); !d.Done {
+		t.Errorf("then it decides %+v", d)
+	}
+}

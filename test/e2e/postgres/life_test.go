@@ -54,6 +54,15 @@ func TestLife(t *testing.T) {
 	if r := s.must("configure", "db"); !regexp.MustCompile(`(?m)^work_mem +9MB +you +4MB +64kB to `).MatchString(r.Stdout) {
 		t.Errorf("work_mem is not listed:\n%s", r.Stdout)
 	}
+	s.sql("ALTER SYSTEM SET work_mem = '77MB'")
+	s.sql("ALTER SYSTEM SET statement_timeout = '5min'")
+	s.must("configure", "db", "--set", "work_mem=8MB")
+	if got := s.sql("SHOW work_mem"); got != "8MB" {
+		t.Errorf("work_mem is %s", got)
+	}
+	if r := s.must("repair", "db"); !strings.Contains(r.Stderr, "alone: statement_timeout") {
+		t.Errorf("what ALTER SYSTEM wrote is not taken back:\n%s", r)
+	}
 	if latest.Version != old.Version {
 		before = time.Now()
 		s.must("upgrade", "db", "--version", latest.Version, "--image", latest.Image, "--skip-backup")

@@ -134,6 +134,7 @@ func (s *Session) member(a said) engine.Member {
 	m.Pending, m.Held = st.Server.Pending, st.Server.Held
 	m.DataBytes, m.QuotaBytes = st.Server.Measures.DataBytes, st.Server.Measures.MostBytes
 	m.Closed = st.Server.Measures.Closed
+	m.Overridden = st.Server.Measures.Overridden
 	m.Warnings, m.OnlyHere = st.Server.Measures.Warnings, st.Server.Measures.OnlyHere
 	for _, r := range st.Server.Measures.Readings {
 		m.Readings = append(m.Readings, engine.Reading(r))

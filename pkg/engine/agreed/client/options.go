@@ -24,9 +24,24 @@ func (s *Session) ReadOptions(ctx context.Context) ([]engine.LiveOption, error) 
 					s.access.Cluster.Name)}
 		}
 		for _, one := range all {
-			out = append(out, engine.LiveOption{Value: one.Value, Given: one.Given, Kept: one.Kept, Option: engine.Option{
-				Name: one.Name, Kind: one.Kind, Allowed: one.Allowed, Default: one.Default, Restart: one.AtStart}})
+			out = append(out, engine.LiveOption{Value: one.Value, Given: one.Given, Overridden: one.Overridden, Kept: one.Kept,
+				Option: engine.Option{Name: one.Name, Kind: one.Kind, Allowed: one.Allowed, Default: one.Default,
+					Restart: one.AtStart}})
 		}
 		return nil
 	})
+}
+
+var _ engine.OverrideTaker = (*Session)(nil)
+
+// TakeBack implements engine.OverrideTaker.
+func (s *Session) TakeBack(ctx context.Context, member string) error {
+	c, err := s.client(member)
+	if err != nil {
+		return err
+	}
+	if err := c.TakeBack(ctx); err != nil {
+		return fmt.Errorf("take back what was set on %s alone: %w", member, err)
+	}
+	return nil
 }
