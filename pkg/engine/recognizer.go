@@ -1,6 +1,11 @@
 package engine
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"context"
+	"net"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // Recognizer is what an Engine also is if it can inspect members that
 // something else made: a chart, another operator, a person. Its methods are pure.
@@ -11,6 +16,17 @@ type Recognizer interface {
 	// AssessRisks names what the engine knows to be dangerous about a cluster that
 	// runs so, gravest first. There may be no traces, only a view.
 	AssessRisks(traces []MemberConfig, v View) []Risk
+}
+
+// ExternalEngine is what a Recognizer also is if its members have something beside them here, such as agents, that
+// those of others lack.
+type ExternalEngine interface {
+	// External is the engine without that. Its sessions are asked to Observe, and for nothing else.
+	External() Engine
+	// ExternalUser is who such a database is asked as, where nobody names another user.
+	ExternalUser() string
+	// ProbeTLS asks on a fresh connection whether the server would speak TLS. Nothing else is sent.
+	ProbeTLS(ctx context.Context, conn net.Conn) (bool, error)
 }
 
 // MemberConfig is what a pod tells of how its member runs, before anybody asked it.

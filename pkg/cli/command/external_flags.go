@@ -28,9 +28,9 @@ func (o *ExternalFlags) AddTo(f *Factory, cmd *cobra.Command) {
 		"Secret with tls.crt, tls.key and ca.crt to speak to it with; guessed from its pods if not set.")
 	flags.StringVar(&o.ca, "ca-secret", "", "Secret with the authority to trust under ca.crt, if that is another one.")
 	flags.StringVar(&o.user, "user-secret", "",
-		"Secret with username (root if missing) and password, where the database demands them.")
+		"Secret with username (root, or postgres, if missing) and password, where the database demands them.")
 	flags.StringVar(&o.engine, "engine", "",
-		"Which database product it is; needed only if there are several to choose from.")
+		"Which database product it is; needed only where its pods don't show it.")
 	CompleteEngines(f, cmd)
 }
 
@@ -55,32 +55,18 @@ func (o *ExternalFlags) Check(name string) error {
 
 // Open finds the database and prepares to speak to it.
 func (o *ExternalFlags) Open(ctx context.Context, f *Factory) (clients.External, error) {
-	e, err := o.product(f)
-	if err != nil {
-		return nil, err
+	var named engine.Engine
+	if o.engine != "" {
+		var err error
+		if named, err = f.EngineNamed(o.engine); err != nil {
+			return nil, err
+		}
 	}
 	namespace, err := f.Namespace()
 	if err != nil {
 		return nil, err
 	}
 	return f.Clients.External(ctx,
-		external.Config{Engine: e, Namespace: namespace, Name: o.Name, Selector: o.selector, Endpoints: o.endpoints,
-			CertSecret: o.cert, CASecret: o.ca, UserSecret: o.user, Tool: f.Build.Version})
-}
-
-// product is the one that was named, or the only one whose members can be recognized.
-func (o *ExternalFlags) product(f *Factory) (engine.Engine, error) {
-	if o.engine != "" {
-		return f.EngineNamed(o.engine)
-	}
-	var fit []engine.Engine
-	for _, e := range f.Engines {
-		if _, ok := e.(engine.Recognizer); ok {
-			fit = append(fit, e)
-		}
-	}
-	if len(fit) != 1 {
-		return nil, exit.Misuse("say with --engine which database product it is")
-	}
-	return fit[0], nil
+		external.Config{Engine: named, Engines: f.Engines, Namespace: namespace, Name: o.Name, Selector: o.selector,
+			Endpoints: o.endpoints, CertSecret: o.cert, CASecret: o.ca, UserSecret: o.user, Tool: f.Build.Version})
 }

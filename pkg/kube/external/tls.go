@@ -15,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/pki"
@@ -166,16 +165,17 @@ func verifyAny(raw [][]byte, roots *x509.CertPool, hosts []string) error {
 	return nil
 }
 
-// User reads a user and password; without a user's name it is root's.
-// Charts keep a password under a key such as "etcd-root-password".
-func User(ctx context.Context, c *kube.Client, namespace, secret string) (engine.Credentials, error) {
+// User reads a user and password; without a name of a user it is the usual one.
+// Charts keep a password under a key such as "etcd-root-password", or "postgres-password".
+func User(ctx context.Context, c *kube.Client, namespace, secret, usual string) (engine.Credentials, error) {
 	s := &corev1.Secret{}
 	if err := c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: secret}, s); err != nil {
 		return engine.Credentials{}, err
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
-		if (key == corev1.BasicAuthPasswordKey || strings.HasSuffix(key, "-root-password")) && len(s.Data[key]) > 0 {
-			return engine.Credentials{User: cmp.Or(string(s.Data[corev1.BasicAuthUsernameKey]), v1alpha1.AdminUser),
+		if (key == corev1.BasicAuthPasswordKey || strings.HasSuffix(key, "-root-password") ||
+			key == "postgres-password") && len(s.Data[key]) > 0 {
+			return engine.Credentials{User: cmp.Or(string(s.Data[corev1.BasicAuthUsernameKey]), usual),
 				Password: string(s.Data[key])}, nil
 		}
 	}

@@ -21,7 +21,9 @@ import (
 type Config struct {
 	Client *kube.Client
 	Dialer *dial.Dialer
-	Engine engine.Engine
+	// Engine is the product; nil for the one of Engines whose members the pods resemble.
+	Engine  engine.Engine
+	Engines []engine.Engine
 	// Namespace and one of: Name of a StatefulSet or of a cluster of ours, a
 	// label Selector, or Endpoints, each "pod:port" or a URL.
 	Namespace, Name, Selector string
@@ -39,6 +41,7 @@ type Cluster struct {
 	Config
 
 	recognizer engine.Recognizer
+	outside    engine.ExternalEngine // nil where members have nothing beside them
 	found      external.Cluster
 	members    []outsideMember
 	session    engine.Session
@@ -62,13 +65,12 @@ type outsideMember struct {
 // caller's.
 func Open(ctx context.Context, c Config) (*Cluster, error) {
 	o := &Cluster{Config: c}
-	var ok bool
-	if o.recognizer, ok = c.Engine.(engine.Recognizer); !ok {
-		return nil, &ops.Error{Kind: ops.Refused, Check: "engine", Message: "members of " + c.Engine.Name() +
-			" that something else made can't be inspected", Hint: "kubectl dbop engines"}
-	}
 	if err := o.find(ctx); err != nil {
 		return nil, err
+	}
+	var ok bool
+	if o.outside, ok = o.Engine.(engine.ExternalEngine); ok {
+		o.Engine = o.outside.External()
 	}
 	if err := o.connect(ctx); err != nil {
 		return nil, err
@@ -84,8 +86,10 @@ func (o *Cluster) Title() string {
 	switch {
 	case o.Name != "":
 		return o.Name
-	case len(o.members) == 0:
+	case len(o.members) == 0 && o.Engine != nil:
 		return o.Engine.Name()
+	case len(o.members) == 0:
+		return "the database"
 	}
 	first, _, _ := strings.Cut(o.members[0].name, ".")
 	if i := strings.LastIndex(first, "-"); i > 0 {
@@ -110,6 +114,9 @@ func (o *Cluster) find(ctx context.Context) error {
 	} else {
 		o.found = external.Cluster{Namespace: o.Namespace, Found: "endpoints"}
 	}
+	if err := o.choose(); err != nil {
+		return err
+	}
 	for _, pod := range o.found.Pods {
 		m := outsideMember{name: pod.Name, pod: pod}
 		trace, recognized := o.recognizer.Recognize(pod.Spec)
@@ -128,12 +135,51 @@ func (o *Cluster) find(ctx context.Context) error {
 		o.members = append(o.members, m)
 	}
 	if len(o.members) == 0 {
-		return &ops.Error{Kind: ops.Failed, Check: "not-found",
-			Message: fmt.Sprintf("%s in namespace %s has no pods that resemble %s", o.found.Found, o.Namespace,
-				o.Engine.Name()),
-			Hint: "name them: --endpoints POD:PORT,POD:PORT"}
+		return o.noPods(o.Engine.Name())
 	}
 	return nil
+}
+
+func (o *Cluster) noPods(products string) error {
+	return &ops.Error{Kind: ops.Failed, Check: "not-found",
+		Message: fmt.Sprintf("%s in namespace %s has no pods that resemble %s", o.found.Found, o.Namespace, products),
+		Hint:    "name them: --endpoints POD:PORT,POD:PORT"}
+}
+
+// choose finds the product, where nobody named it: the only one whose members some of the pods resemble. URLs are those
+// of a product whose members are asked by HTTP.
+func (o *Cluster) choose() error {
+	if o.Engine != nil {
+		var ok bool
+		if o.recognizer, ok = o.Engine.(engine.Recognizer); !ok {
+			return &ops.Error{Kind: ops.Refused, Check: "engine", Message: "members of " + o.Engine.Name() +
+				" that something else made can't be inspected", Hint: "kubectl dbop engines"}
+		}
+		return nil
+	}
+	var fit []engine.Engine
+	var names []string
+	for _, e := range o.Engines {
+		r, ok := e.(engine.Recognizer)
+		if !ok {
+			continue
+		}
+		names = append(names, e.Name())
+		_, byWire := e.(engine.ExternalEngine)
+		if slices.ContainsFunc(o.found.Pods, func(p external.Pod) bool { _, is := r.Recognize(p.Spec); return is }) ||
+			len(o.found.Pods) == 0 && !byWire {
+			fit = append(fit, e)
+		}
+	}
+	switch {
+	case len(fit) == 1:
+		o.Engine = fit[0]
+		return o.choose()
+	case len(fit) == 0 && len(o.Endpoints) == 0:
+		return o.noPods(strings.Join(names, " or "))
+	}
+	return &ops.Error{Kind: ops.Refused, Check: "engine", Message: "it is not clear which database product runs there",
+		Hint: "name it: --engine " + strings.Join(names, " or --engine ")}
 }
 
 func (o *Cluster) notFound(err error) error {

@@ -18,6 +18,11 @@ const externalOperation = "outside/"
 // repository knows to be unfinished, never half a backup.
 func (o *Cluster) Backup(ctx context.Context, repo repository.Repository, id string,
 	report func(bytes, total int64)) (repository.Manifest, error) {
+	if o.Engine.Capabilities().Source {
+		return repository.Manifest{}, &ops.Error{Kind: ops.Refused, Check: "backup",
+			Message: o.Title() + " was made by something else, and " + o.Engine.Name() + " is not backed up past its agents",
+			Hint:    follow(o.Engine.Name())}
+	}
 	v, names := o.look(ctx)
 	source := o.Engine.Source(v, false)
 	if source == "" {

@@ -40,13 +40,21 @@ func (o *Cluster) connect(ctx context.Context) error {
 			return o.withHint(err, "name the secrets with --cert-secret and --ca-secret")
 		}
 	}
+	usual := v1alpha1.AdminUser
+	if o.outside != nil {
+		usual = o.outside.ExternalUser()
+		if o.UserSecret == "" && o.found.Cluster != "" {
+			o.UserSecret = v1alpha1.PasswordSecret(o.found.Cluster, v1alpha1.AdminUser)
+			o.guess("the cluster is one of this tool's: secret %s has its administrator's password", o.UserSecret)
+		}
+	}
 	if o.UserSecret != "" {
 		// Read once now, so that a wrong name is told as such.
-		if _, err := external.User(ctx, o.Client, o.Namespace, o.UserSecret); err != nil {
+		if _, err := external.User(ctx, o.Client, o.Namespace, o.UserSecret, usual); err != nil {
 			return o.withHint(err, "name a secret with the keys username and password")
 		}
 		access.Credentials = func(ctx context.Context) ([]engine.Credentials, error) {
-			c, err := external.User(ctx, o.Client, o.Namespace, o.UserSecret)
+			c, err := external.User(ctx, o.Client, o.Namespace, o.UserSecret, usual)
 			return []engine.Credentials{c}, err
 		}
 	}
@@ -114,6 +122,9 @@ func (o *Cluster) tryTLS(ctx context.Context, m outsideMember) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = conn.Close() }()
+	if o.outside != nil {
+		return o.outside.ProbeTLS(ctx, conn)
+	}
 	// Nothing is sent after the handshake, so there is nothing to protect.
 	err = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx) // #nosec G402 -- see above
 	if err == nil {

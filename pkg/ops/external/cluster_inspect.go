@@ -99,7 +99,7 @@ func (o *Cluster) look(ctx context.Context) (engine.View, map[string]string) {
 		if _, asked := names[m.name]; !asked {
 			names[m.name] = m.name
 			v.Members = append(v.Members, engine.Member{Name: m.name, Role: engine.RoleUnknown,
-				Problem: ops.Silence(observe.Member{Pod: m.pod.Pod})})
+				Problem: ops.Silence(observe.Member{Pod: m.pod.Pod, Volume: observe.Volume{Exists: true}})})
 		}
 	}
 	return v, names
@@ -217,13 +217,22 @@ func (s *inspection) members() {
 }
 
 func (s *inspection) size() {
+	remedy := "restore a backup into a cluster of three"
+	if s.engine.Capabilities().Source {
+		remedy = follow(s.engine.Name())
+	}
 	switch n := len(s.view.Voters()); {
 	case n == 1:
 		s.add(ops.Finding{Severity: ops.Warn, Subject: "size",
-			What:   "there is one member: its loss is the loss of the database",
-			Remedy: []string{"restore a backup into a cluster of three"}})
+			What: "there is one member: its loss is the loss of the database", Remedy: []string{remedy}})
 	case n > 1 && n%2 == 0 && s.engine.Capabilities().OddMembers:
 		s.add(ops.Finding{Severity: ops.Warn, Subject: "size",
 			What: fmt.Sprintf("%d voters tolerate no more failures than %d, and one more can fail", n, n-1)})
 	}
+}
+
+// follow is how a database comes into a cluster of this tool where a cluster can follow it.
+func follow(product string) string {
+	return "have a cluster follow it until a cut over: kubectl dbop create NAME --engine " + product +
+		" --from-primary HOST:PORT --from-secret SECRET"
 }

@@ -21,6 +21,9 @@ func (s *inspection) disruption() {
 		f.Severity, f.What, f.Evidence = ops.Warn, "budgets can't be read", []string{s.outside.BudgetsUnknown}
 	case len(s.outside.Budgets) == 0:
 		f.Severity, f.What = ops.Warn, "there is none: draining nodes may take the quorum"
+		if !s.engine.Capabilities().Quorum {
+			f.What = "there is none: draining nodes may take all members at once"
+		}
 	}
 	s.add(f)
 }
@@ -43,7 +46,8 @@ func (s *inspection) spread() {
 	}
 	voters := max(len(s.view.Voters()), len(s.pods))
 	for _, node := range slices.Sorted(maps.Keys(on)) {
-		if n := len(on[node]); voters-n < ops.Majority(voters) {
+		n := len(on[node])
+		if n == voters || s.engine.Capabilities().Quorum && voters-n < ops.Majority(voters) {
 			s.add(ops.Finding{Severity: ops.Warn, Subject: "nodes",
 				What:     fmt.Sprintf("%d of %d members run on node %s: its loss stops the database", n, voters, node),
 				Evidence: []string{node + " runs " + strings.Join(on[node], ", ")}})

@@ -1,6 +1,8 @@
 package external
 
 import (
+	"context"
+	"net"
 	"strings"
 	"testing"
 
@@ -125,6 +127,66 @@ func TestEndpoints(t *testing.T) {
 		o := &Cluster{Config: Config{Endpoints: []string{wrong}}}
 		if _, err := o.endpoints(); ops.KindOf(err) != ops.Refused {
 			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+}
+
+// product is an engine that recognizes its image.
+type product struct {
+	opstest.Stub
+	silentJudge
+
+	name string
+}
+
+func (p product) Name() string { return p.name }
+
+func (p product) Recognize(pod corev1.PodSpec) (engine.MemberConfig, bool) {
+	return engine.MemberConfig{}, len(pod.Containers) > 0 && pod.Containers[0].Image == p.name
+}
+
+// byWire is one whose servers are not asked by HTTP.
+type byWire struct{ product }
+
+func (b byWire) External() engine.Engine { return b }
+
+func (byWire) ExternalUser() string { return "dba" }
+
+func (byWire) ProbeTLS(context.Context, net.Conn) (bool, error) { return false, nil }
+
+// TestChoose: the pods say which product it is, unless a person does.
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	a, b, mute := product{name: "a"}, byWire{product{name: "b"}}, opstest.Stub{}
+	pods := func(images ...string) (out []external.Pod) {
+		for _, image := range images {
+			out = append(out, external.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}}})
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		named     engine.Engine
+		pods      []external.Pod
+		endpoints []string
+		want      string
+		fails     string
+	}{
+		"the pods show it":         {pods: pods("other", "b"), want: "b"},
+		"a person says it":         {named: a, pods: pods("b"), want: "a"},
+		"nothing is like any":      {pods: pods("other"), fails: "no pods that resemble a or b"},
+		"pods of both":             {pods: pods("a", "b"), fails: "it is not clear which"},
+		"pods that are named":      {pods: pods("other"), endpoints: []string{"x:1"}, fails: "it is not clear which"},
+		"URLs":                     {endpoints: []string{"https://x:1"}, want: "a"},
+		"one that can't recognize": {named: mute, pods: pods("a"), fails: "can't be inspected"},
+	} {
+		o := &Cluster{Config: Config{Engine: c.named, Engines: []engine.Engine{mute, a, b}, Endpoints: c.endpoints},
+			found: external.Cluster{Found: "selector x", Pods: c.pods}}
+		err := o.choose()
+		switch {
+		case c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)):
+			t.Errorf("%s: %v, want %q", name, err, c.fails)
+		case c.fails == "" && (err != nil || o.Engine.Name() != c.want || o.recognizer == nil):
+			t.Errorf("%s: %v, %v, want %s", name, err, o.Engine, c.want)
 		}
 	}
 }

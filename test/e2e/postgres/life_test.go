@@ -79,6 +79,9 @@ func TestLife(t *testing.T) {
 	s.must("stop", "db", "--yes")
 	s.must("start", "db")
 	s.healthy(3)
+	if r := s.must("inspect", "db"); !strings.Contains(r.Stdout, "all 3 are healthy") {
+		t.Errorf("a cluster of this tool's is not inspected:\n%s", r)
+	}
 	if torture.Full() { // agents that are plain processes recover in make agents
 		s.recovers()
 	}
