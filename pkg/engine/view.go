@@ -77,6 +77,8 @@ type Member struct {
 	Overridden []string `json:"overridden,omitempty"`
 	// Readings are what else the engine tells of it: "connections", "12/100". status shows each as a column.
 	Readings []Reading `json:"readings,omitempty"`
+	// Details are further ones, which only a wide status shows.
+	Details []Reading `json:"details,omitempty"`
 	// Warnings are what a person should do something about, while the member serves as it should: each is one sentence
 	// without a full stop. status and diagnose tell them.
 	Warnings []string `json:"warnings,omitempty"`

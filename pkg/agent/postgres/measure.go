@@ -23,7 +23,12 @@ SELECT (SELECT sum(pg_database_size(oid)) FROM pg_database),
    + floor(extract(second FROM open)))::bigint
   FROM (SELECT now() - min(xact_start) AS open FROM client) AS oldest),
  (SELECT max(age(datfrozenxid)) FROM pg_database),
- (SELECT (current_setting('archive_mode') <> 'off')::int);
+ (SELECT (current_setting('archive_mode') <> 'off')::int),
+ CASE WHEN NOT pg_is_in_recovery() THEN -1
+   WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn()
+     AND EXISTS (SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming') THEN 0
+   ELSE (SELECT (extract(day FROM past) * 86400 + extract(hour FROM past) * 3600 + extract(minute FROM past) * 60
+     + floor(extract(second FROM past)))::bigint FROM (SELECT now() - pg_last_xact_replay_timestamp() AS past) AS last) END;
 ` + ownTablespaces + `;
 SELECT slot_name FROM pg_replication_slots WHERE database IS NOT NULL AND NOT temporary ORDER BY slot_name;
 SELECT datname FROM pg_database WHERE NOT datallowconn AND NOT datistemplate ORDER BY datname;
@@ -54,13 +59,17 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 	n := make([]int64, len(row))
 	for i, text := range row {
 		if text == "" {
-			continue // nobody has a transaction open
+			continue // nobody has a transaction open, or nothing was replayed
 		}
 		if n[i], err = strconv.ParseInt(text, 10, 64); err != nil {
 			return api.Measures{}, fmt.Errorf("read what the server measures: %w", err)
 		}
 	}
 	out := measuresFrom(n[0], n[1], n[2], n[3], n[4], n[5])
+	if behind := n[7]; behind >= 0 && row[7] != "" {
+		out.Readings = append([]api.Reading{{Name: "behind", Value: (time.Duration(behind) * time.Second).String()}},
+			out.Readings...)
+	}
 	for _, slot := range got[2] {
 		out.OnlyHere = append(out.OnlyHere, "the logical slot "+slot[0])
 	}

@@ -147,41 +147,46 @@ func pauseText(p *v1alpha1.Pause, now time.Time) string {
 }
 
 func (s statusSheet) table(out *printer.Output) *printer.Table {
-	var readings printer.Readings
+	var readings, details printer.Readings
 	for _, m := range s.Members {
 		readings.Add(m.Readings)
+		details.Add(m.Details)
 	}
 	columns := []string{"MEMBER", "ROLE", "VERSION", "LAG", "DB-SIZE"}
 	limited := len(readings) == 0 || slices.ContainsFunc(s.Members, func(m memberStatus) bool { return m.QuotaBytes > 0 })
+	ceiling := "OF-VOLUME"
 	if limited {
-		columns = append(columns, "OF-QUOTA")
+		ceiling = "OF-QUOTA"
 	}
+	columns = append(columns, ceiling)
 	columns = append(slices.Concat(columns, readings.Columns()), "NODE")
 	if out.Wide() {
 		columns = append(columns, "RESTARTS", "ID", "CLUSTER-ID", "PROTOCOL", "POSITION")
+		columns = append(columns, details.Columns()...)
 		if s.AgentImage != "" {
 			columns = append(columns, "AGENT")
 		}
 	}
 	t := out.NewTable(columns...)
 	for _, m := range s.Members {
-		role, version, behind, db, quota := string(m.Role), m.Version, m.lag, "", ""
+		role, version, behind, db, filled := string(m.Role), m.Version, m.lag, "", ""
 		if !m.Reachable {
-			role, version, behind, db, quota = "unreachable", "-", "-", "-", "-"
+			role, version, behind, db, filled = "unreachable", "-", "-", "-", "-"
 			if s.Unasked != "" {
 				role = printer.Unknown
 			}
 		} else if m.DataBytes > 0 {
 			db = printer.Size(m.DataBytes)
-			quota = share(m.DataBytes, m.QuotaBytes)
+			filled = share(m.DataBytes, m.VolumeBytes)
+			if limited {
+				filled = share(m.DataBytes, m.QuotaBytes)
+			}
 		}
-		row := []string{m.Name, role, version, behind, db}
-		if limited {
-			row = append(row, quota)
-		}
+		row := []string{m.Name, role, version, behind, db, filled}
 		row = append(slices.Concat(row, readings.Row(m.Readings)), m.Node)
 		if out.Wide() {
 			row = append(row, strconv.Itoa(int(m.Restarts)), m.ID, m.ClusterID, m.Protocol, string(m.Position))
+			row = append(row, details.Row(m.Details)...)
 			if s.AgentImage != "" {
 				row = append(row, m.AgentImage)
 			}
@@ -191,12 +196,12 @@ func (s statusSheet) table(out *printer.Output) *printer.Table {
 	return t
 }
 
-// share is how much of its quota a database takes; "" without a quota.
-func share(used, quota int64) string {
-	if quota <= 0 {
+// share is how much a database takes of what it may have; "" where that has no end.
+func share(used, most int64) string {
+	if most <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d%%", 100*used/quota)
+	return fmt.Sprintf("%d%%", 100*used/most)
 }
 
 func (o *operationStatus) text(now time.Time) string {

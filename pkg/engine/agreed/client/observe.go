@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/x509"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -136,6 +138,9 @@ func (s *Session) member(a said) engine.Member {
 	m.Closed = st.Server.Measures.Closed
 	m.Overridden = st.Server.Measures.Overridden
 	m.Warnings, m.OnlyHere = st.Server.Measures.Warnings, st.Server.Measures.OnlyHere
+	if sync := synchronous(st); sync != "" {
+		m.Readings = append(m.Readings, engine.Reading{Name: "sync", Value: sync})
+	}
 	for _, r := range st.Server.Measures.Readings {
 		m.Readings = append(m.Readings, engine.Reading(r))
 	}
@@ -160,9 +165,26 @@ func (s *Session) member(a said) engine.Member {
 	}
 	if !st.Server.Unread && !witness && st.Server.Volume != "" {
 		m.Position = agreed.Position(st.System, st.Server.Position.Timeline, st.Server.Position.Offset)
+		m.Details = []engine.Reading{{Name: "timeline", Value: strconv.FormatUint(st.Server.Position.Timeline, 10)}}
 	}
 	m.Problem = s.problem(st, witness)
 	return m
+}
+
+// synchronous says of the primary how many of which number of replicas must confirm a write, and of a replica whether it
+// is one of them; "" without a primary, and of a witness.
+func synchronous(s api.Status) string {
+	switch {
+	case s.Phase != protocol.Serving || s.Server.Volume == "":
+		return ""
+	case s.Primary == s.Member && s.Set.Need == 0:
+		return "none"
+	case s.Primary == s.Member:
+		return fmt.Sprintf("%d of %d", s.Set.Need, len(s.Set.Standbys))
+	case slices.ContainsFunc(s.Set.Standbys, func(c protocol.Standby) bool { return c.Member == s.Member }):
+		return "yes"
+	}
+	return "no"
 }
 
 // streams reports whether a replica follows the present primary.

@@ -20,6 +20,8 @@ func status(member protocol.MemberID) api.Status {
 		Members: []api.Member{{ID: "db-1", Voter: true, Joined: true, Volume: "a"},
 			{ID: "db-2", Voter: true, Joined: true, Volume: "b"}, {ID: "db-3", Voter: true, Witness: true, Joined: true},
 			{ID: "db-4", Joined: true, Volume: "c"}, {ID: "db-5"}}, Removed: []protocol.MemberID{"db-0"},
+		Set: protocol.SyncSet{Primary: protocol.Standby{Member: "db-2"}, Need: 1,
+			Standbys: []protocol.Standby{{Member: "db-1"}, {Member: "db-4"}}},
 		Server: api.Server{Role: protocol.Replica, Generation: 4, Upstream: "db-2", Volume: "a", Settings: 2,
 			Position: protocol.Position{Timeline: 3, Offset: 500}}}
 	switch member {
@@ -52,9 +54,31 @@ func TestView(t *testing.T) {
 			{ID: "db-3", Name: "db-3", Voter: true, Witness: true, Started: true},
 			{ID: "db-4", Name: "db-4", Spare: true, Started: true}, {ID: "db-5", Name: "db-5"}},
 	}
+	for i, sync := range []string{"yes", "1 of 2"} {
+		want.Members[i].Readings = []engine.Reading{{Name: "sync", Value: sync}}
+		want.Members[i].Details = []engine.Reading{{Name: "timeline", Value: "3"}}
+	}
 	want.Members[0].Certificate = &shown
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestSynchronous: the primary says how many replicas confirm a write, and a replica whether it is one of them.
+func TestSynchronous(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*api.Status){
+		"yes":    func(*api.Status) {},
+		"no":     func(s *api.Status) { s.Set.Standbys = s.Set.Standbys[1:] },
+		"1 of 2": func(s *api.Status) { s.Member = "db-2" },
+		"none":   func(s *api.Status) { s.Member, s.Set.Need = "db-2", 0 },
+		"":       func(s *api.Status) { s.Phase = protocol.Sealed },
+	} {
+		st := status("db-1")
+		change(&st)
+		if got := synchronous(st); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
