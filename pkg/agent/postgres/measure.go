@@ -28,7 +28,8 @@ SELECT (SELECT sum(pg_database_size(oid)) FROM pg_database),
    WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn()
      AND EXISTS (SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming') THEN 0
    ELSE (SELECT (extract(day FROM past) * 86400 + extract(hour FROM past) * 3600 + extract(minute FROM past) * 60
-     + floor(extract(second FROM past)))::bigint FROM (SELECT now() - pg_last_xact_replay_timestamp() AS past) AS last) END;
+     + floor(extract(second FROM past)))::bigint
+     FROM (SELECT now() - pg_last_xact_replay_timestamp() AS past) AS last) END;
 ` + ownTablespaces + `;
 SELECT slot_name FROM pg_replication_slots WHERE database IS NOT NULL AND NOT temporary ORDER BY slot_name;
 SELECT datname FROM pg_database WHERE NOT datallowconn AND NOT datistemplate ORDER BY datname;

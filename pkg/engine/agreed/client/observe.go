@@ -171,8 +171,8 @@ func (s *Session) member(a said) engine.Member {
 	return m
 }
 
-// synchronous says of the primary how many of which number of replicas must confirm a write, and of a replica whether it
-// is one of them; "" without a primary, and of a witness.
+// synchronous says of the primary how many of which number of replicas must confirm a write, and of a replica whether
+// it is one of them; "" without a primary, and of a witness.
 func synchronous(s api.Status) string {
 	switch {
 	case s.Phase != protocol.Serving || s.Server.Volume == "":
