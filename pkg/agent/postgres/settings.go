@@ -77,7 +77,7 @@ func (s *Server) CheckValues(ctx context.Context, values map[string]string) erro
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		return fmt.Errorf("check settings: %w", err)
 	}
-	args := []string{"-D", dir, "-C", "port", "-c", "config_file=" + empty}
+	given := []string{"-c", "config_file=" + empty}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		// The program takes capitals and dashes for the same. The file takes no dash.
 		switch spelled := strings.ReplaceAll(strings.ToLower(name), "-", "_"); {
@@ -86,8 +86,9 @@ func (s *Server) CheckValues(ctx context.Context, values map[string]string) erro
 		case spelled != name:
 			return api.Refused{Why: fmt.Sprintf("the setting %q is written %s", name, spelled)}
 		}
-		args = append(args, "-c", name+"="+values[name])
+		given = append(given, "-c", name+"="+values[name])
 	}
+	args := append([]string{"-D", dir, "-C", "port"}, given...)
 	out, err := exec.CommandContext(ctx, s.Program("postgres"), args...).CombinedOutput() //nolint:gosec // the program is ours
 	if _, ran := errors.AsType[*exec.ExitError](err); ran {
 		return api.Refused{Why: "PostgreSQL refuses the settings: " + reason(string(out))}
@@ -101,7 +102,7 @@ func (s *Server) CheckValues(ctx context.Context, values map[string]string) erro
 	if err := floors.CheckConnections(values); err != nil {
 		return api.Refused{Why: err.Error()}
 	}
-	return nil
+	return s.checkStart(ctx, dir, given)
 }
 
 // reason is what the program said, without the marks of its log.

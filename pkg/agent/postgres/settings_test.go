@@ -4,6 +4,8 @@ package postgres
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -36,6 +38,38 @@ func TestCheckValues(t *testing.T) {
 		_ = errors.As(err, &refused)
 		if (c.want == "") != (err == nil) || !strings.Contains(refused.Why, c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// TestCheckStart: what a server would not start with is refused, although each setting is valid.
+func TestCheckStart(t *testing.T) {
+	t.Parallel()
+	m := alone(t)
+	err := m.CheckValues(t.Context(), map[string]string{"shared_preload_libraries": "nosuch"})
+	if refused, ok := errors.AsType[api.Refused](err); !ok || !strings.Contains(refused.Why, `file "nosuch"`) {
+		t.Errorf("a library that is missing: %v", err)
+	}
+	memory := func(connections string) int64 {
+		t.Helper()
+		dir := filepath.Join(t.TempDir(), "check")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		megabytes, err := m.sharedMemory(t.Context(), dir, []string{"-c", "max_connections=" + connections,
+			"-c", "config_file=/dev/null"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return megabytes
+	}
+	few, many := memory("100"), memory("100000")
+	if few < 100 || many < few+1000 {
+		t.Errorf("100 connections take %d MiB, and 100,000 %d", few, many)
+	}
+	for limit, fit := range map[string]bool{"max": true, "0x": true, "1073741824": true, "1048576": false} {
+		if err := fits(few, limit); (err == nil) != fit {
+			t.Errorf("%d MiB within %s: %v", few, limit, err)
 		}
 	}
 }

@@ -47,6 +47,7 @@ func TestLife(t *testing.T) {
 
 	s.must("configure", "db", "--set", "work_mem=9MB")
 	s.refused(4, "invalid value for parameter", "configure", "db", "--set", "work_mem=much")
+	s.refused(4, `could not access file "nosuch"`, "configure", "db", "--set", "shared_preload_libraries=nosuch")
 	s.must("configure", "db", "--set", "max_connections=120")
 	if got := s.sql("SELECT current_setting('work_mem') || current_setting('max_connections')"); got != "9MB120" {
 		t.Errorf("work_mem and max_connections are %q", got)
