@@ -52,7 +52,7 @@ func (s *Server) sharedMemory(ctx context.Context, dir string, settings []string
 	}
 	if err == nil {
 		err = errors.Join(os.Mkdir(filepath.Join(dir, "global"), 0o700),
-			os.WriteFile(filepath.Join(dir, "global", "pg_control"), control, 0o600),
+			os.WriteFile(filepath.Join(dir, "global", "pg_control"), control, 0o600), //nolint:gosec // the directory is ours
 			os.WriteFile(filepath.Join(dir, "PG_VERSION"), []byte(strconv.Itoa(s.major)+"\n"), 0o600))
 	}
 	if err != nil {

@@ -31,6 +31,9 @@ type Named interface {
 	// takes a pod, which a dry run doesn't make: then there are no facts.
 	Probe(ctx context.Context, namespace string, d bucket.Description, s bucket.Secrets,
 		retention bool) ([]store.Fact, error)
+	// Drill tries a secret key on the backups of one. The key stays in this process.
+	Drill(ctx context.Context, namespace string, d bucket.Description, s bucket.Secrets, identity string) (
+		bucket.Drill, error)
 }
 
 // Named implements Clients.
@@ -89,4 +92,23 @@ func (n named) Probe(ctx context.Context, namespace string, d bucket.Description
 		return facts, fmt.Errorf("check repository %s: %w", d.Name, err)
 	}
 	return facts, nil
+}
+
+func (n named) Drill(ctx context.Context, namespace string, d bucket.Description, s bucket.Secrets, identity string) (
+	bucket.Drill, error) {
+	at, err := n.opener.Store(namespace, d, s)
+	if err != nil {
+		return bucket.Drill{}, err
+	}
+	r, err := bucket.OpenIn(d, s, at, namespace, "")
+	if err != nil {
+		_ = at.Close()
+		return bucket.Drill{}, err
+	}
+	defer func() { _ = r.Close() }()
+	out, err := r.Drill(ctx, identity)
+	if err != nil {
+		return out, fmt.Errorf("try the key on repository %s: %w", d.Name, err)
+	}
+	return out, nil
 }

@@ -19,6 +19,7 @@ type Named struct {
 	// Claims are those of the namespace.
 	Claims   map[string]preflight.Mountable
 	Facts    []store.Fact
+	Drilled  bucket.Drill
 	ProbeErr error
 
 	mode kube.DryRun
@@ -82,4 +83,9 @@ func (n *Named) Mountable(_ context.Context, namespace, claim string) (preflight
 
 func (n *Named) Probe(context.Context, string, bucket.Description, bucket.Secrets, bool) ([]store.Fact, error) {
 	return n.Facts, n.ProbeErr
+}
+
+// Drill answers what the test says.
+func (n *Named) Drill(context.Context, string, bucket.Description, bucket.Secrets, string) (bucket.Drill, error) {
+	return n.Drilled, nil
 }

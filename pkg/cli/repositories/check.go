@@ -2,6 +2,9 @@ package repositories
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,14 +19,21 @@ import (
 
 func newCheck(f *command.Factory) *cobra.Command {
 	out := printer.NewTables()
-	timeout, lock := time.Minute, false
+	timeout, lock, identity := time.Minute, false, ""
 	cmd := &cobra.Command{
 		Use:   "check NAME",
 		Short: "Try what a repository's store really does",
 		Long: `Try what a repository's store really does: it stores, reads, lists and deletes small objects, and tries
-what must be refused. A store that accepts a condition and ignores it would lose backups, and fails the check.`,
+what must be refused. A store that accepts a condition and ignores it would lose backups, and fails the check.
+
+With --identity-file it is a drill for the day on which all other keys are lost: does this secret key read what is
+backed up from now on, and the backups that are there, up to the 200 newest? The key stays on this machine, and of
+the backups nothing but a header is read.`,
 		Example: `  # Check a repository
-  kubectl dbop repository check offsite`,
+  kubectl dbop repository check offsite
+
+  # Prove that the key in the safe still reads the backups
+  kubectl dbop repository check offsite --identity-file key-from-the-safe.txt`,
 		Args:              command.Arguments(1, 1, "the NAME of the repository"),
 		ValidArgsFunction: complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,11 +47,17 @@ what must be refused. A store that accepts a condition and ignores it would lose
 			if err != nil {
 				return err
 			}
+			if identity != "" {
+				return drill(ctx, f, out, r, secrets, identity)
+			}
 			return probe(ctx, f, out, r, secrets, lock)
 		},
 	}
 	out.AddTo(cmd)
 	cmd.Flags().BoolVar(&lock, "require-object-lock", false, "Fail where the store does not enforce retention.")
+	cmd.Flags().StringVar(&identity, "identity-file", "", "Secret key of age to try on the backups, instead of the store.")
+	_ = cmd.MarkFlagFilename("identity-file")
+	cmd.MarkFlagsMutuallyExclusive("identity-file", "require-object-lock")
 	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "Timeout of the check, such as 10s.")
 	return cmd
 }
@@ -67,6 +83,46 @@ func probe(ctx context.Context, f *command.Factory, out *printer.Output, r exist
 			Hint:    "use another store or bucket, or correct what " + command.DisplayName + " repository add was given"}
 	}
 	return nil
+}
+
+// drill tries a secret key on the backups, and shows what it reads, also where that is not all.
+func drill(ctx context.Context, f *command.Factory, out *printer.Output, r existing, s bucket.Secrets,
+	file string) error {
+	d := r.description
+	if d.Plain {
+		return &ops.Error{Kind: ops.Refused, Check: "repository", Message: "repository " + d.Name + " is not encrypted",
+			Hint: "no key is needed to read it"}
+	}
+	content, err := os.ReadFile(filepath.Clean(file))
+	if err != nil {
+		return fmt.Errorf("read --identity-file: %w", err)
+	}
+	got, err := r.named.Drill(ctx, r.namespace, d, s, string(content))
+	if err != nil {
+		return err
+	}
+	detail := fmt.Sprintf("%d of the %d newest", got.Read, got.Tried)
+	if got.All == got.Tried {
+		detail = fmt.Sprintf("%d of %d", got.Read, got.All)
+	}
+	if got.Lost != "" {
+		detail += "; the newest that it does not read is " + got.Lost
+	}
+	if got.Unknown > 0 {
+		detail += fmt.Sprintf("; no key reads %d, whose manifest or header does not count", got.Unknown)
+	}
+	facts := []store.Fact{{What: "the key reads what is backed up from now on", OK: got.Current, Required: true},
+		{What: "the key reads the backups that are there", OK: got.Lost == "", Required: true, Detail: detail}}
+	if shown := show(f, out, checkSheet{Name: d.Name, URL: d.URL, Facts: facts}); shown != nil {
+		return shown
+	}
+	if got.Current && got.Lost == "" {
+		return nil
+	}
+	return &ops.Error{Kind: ops.Refused, Check: "identity",
+		Message: "the key of " + file + " does not read all backups of repository " + d.Name,
+		Hint: "keep the other secret keys as well; " + command.DisplayName + " repository add " + d.Name + " --url " + d.URL +
+			" --recipient PUBLIC-KEY has new backups read by it"}
 }
 
 func show(f *command.Factory, out *printer.Output, sheet checkSheet) error {

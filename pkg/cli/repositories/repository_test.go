@@ -160,3 +160,34 @@ func TestAddRefuses(t *testing.T) {
 		})
 	}
 }
+
+// TestDrill: a key that reads everything passes, and one that does not is refused with what it would lose.
+func TestDrill(t *testing.T) {
+	b := bench(t)
+	key := filepath.Join(b.Dir, "key.txt")
+	b.Must("repository", "add", "offsite", "--url", url, "--from-env", "--new-key-file", key)
+	for want, c := range map[string]struct {
+		drilled bucket.Drill
+		code    int
+	}{
+		"12 of 12\n":              {bucket.Drill{Current: true, Read: 12, Tried: 12, All: 12}, exit.Done},
+		"0 of 0\n":                {bucket.Drill{Current: true}, exit.Done},
+		"9 of 12; no key reads 3": {bucket.Drill{Current: true, Read: 9, Tried: 12, All: 12, Unknown: 3}, exit.Done},
+		"3 of the 200 newest; the newest that it does not read is my-db-7": {
+			bucket.Drill{Current: true, Read: 3, Tried: 200, All: 900, Lost: "my-db-7"}, exit.Refused},
+		"keep the other secret keys as well": {bucket.Drill{Read: 12, Tried: 12, All: 12}, exit.Refused},
+	} {
+		b.Repositories.Drilled = c.drilled
+		r := b.Run("repository", "check", "offsite", "--identity-file", key)
+		if r.Code != c.code || !strings.Contains(r.Out+r.Err, want) || strings.Contains(r.Out+r.Err, "AGE-SECRET") {
+			t.Errorf("%q: exit %d\n%s%s", want, r.Code, r.Out, r.Err)
+		}
+	}
+	if r := b.Run("repository", "check", "offsite", "--identity-file", key+".none"); r.Code != exit.Failed {
+		t.Errorf("no such file: exit %d\n%s", r.Code, r.Err)
+	}
+	b.Must("repository", "add", "plain", "--url", url+"/plain", "--from-env", "--no-encryption")
+	if r := b.Run("repository", "check", "plain", "--identity-file", key); r.Code != exit.Refused {
+		t.Errorf("without encryption: exit %d\n%s", r.Code, r.Err)
+	}
+}

@@ -27,6 +27,7 @@ func TestBackupAndRestore(t *testing.T) {
 	s.says(s.must("backup", "describe", id, "--repository", "offsite"), "my-db in namespace "+s.ns, "Keys")
 	s.refused(s.try("backup", "verify", id, "--repository", "offsite"), 4, "no key that reads it", "--identity-file")
 	s.succeeded(s.add("main", "--identity-file", s.file("key.txt")), "repository add --identity-file")
+	s.says(s.must("repository", "check", "offsite", "--identity-file", s.file("key.txt")), "from now on", "1 of 1")
 	s.must("backup", "verify", id, "--repository", "offsite")
 	s.says(s.must("backup", "describe", id, "--repository", "offsite"), "served by etcd")
 	keys, err := s.store.Keys(s.ctx, bucket)

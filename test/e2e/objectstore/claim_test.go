@@ -46,6 +46,7 @@ func TestClaim(t *testing.T) {
 	s.ok(harness.FillKeys(s.ctx, db, "life/", 1000, 64))
 	s.says(s.must("backup", "my-db", "--repository", "offsite"), "created")
 	id := s.newest()
+	s.says(s.must("repository", "check", "offsite", "--identity-file", s.file("key.txt")), "from now on", "1 of 1")
 	s.must("restore", "my-copy", "--from", id, "--repository", "offsite", "--storage", "512Mi", "--members", "1")
 	copied, err := s.site.DialEtcd(s.ctx, s.ns, "my-copy")
 	s.ok(err)
