@@ -122,7 +122,7 @@ func drill(ctx context.Context, f *command.Factory, out *printer.Output, r exist
 	return &ops.Error{Kind: ops.Refused, Check: "identity",
 		Message: "the key of " + file + " does not read all backups of repository " + d.Name,
 		Hint: "keep the other secret keys as well; " + command.DisplayName + " repository add " + d.Name + " --url " + d.URL +
-			" --recipient PUBLIC-KEY has new backups read by it"}
+			" --recipient PUBLIC-KEY, once for each key that is to read new backups, changes who reads them"}
 }
 
 func show(f *command.Factory, out *printer.Output, sheet checkSheet) error {
