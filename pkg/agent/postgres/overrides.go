@@ -25,5 +25,6 @@ func (s *Server) TakeBack(ctx context.Context) error {
 	s.mu.Lock()
 	settings := s.settings
 	s.mu.Unlock()
-	return s.reload(ctx, settings)
+	// Who asked may be gone: the server must not keep values that no file has.
+	return s.reload(context.WithoutCancel(ctx), settings)
 }
