@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -69,10 +70,19 @@ func takeBackup(ctx context.Context, f *command.Factory, o helper.BackupOptions)
 	return o.Run(ctx)
 }
 
+// dialWithin bounds a connection to a member. One that is silent is dead after so many probes.
+const (
+	dialWithin = 5 * time.Second
+	silence    = 5 * time.Second
+	silences   = 3
+)
+
 // mountedAccess is how the administrator reaches the cluster from one of its neighbours, by files.
 func mountedAccess(c *v1alpha1.DatabaseCluster) (engine.Access, error) {
 	a := engine.Access{Cluster: c, Dial: func(ctx context.Context, pod string, port int) (net.Conn, error) {
-		var d net.Dialer
+		// The name may still lead to the address of a pod that was replaced, and a pod may go without a word.
+		d := net.Dialer{Timeout: dialWithin, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silence,
+			Interval: silence, Count: silences}}
 		host := fmt.Sprintf("%s.%s.%s.svc", pod, v1alpha1.HeadlessService(c.Name), c.Namespace)
 		return d.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	}}
