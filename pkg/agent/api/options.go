@@ -74,7 +74,8 @@ func (c *Client) ListSettings(ctx context.Context) (all []Setting, known bool, e
 	if got.StatusCode == http.StatusNotFound || got.StatusCode == http.StatusMethodNotAllowed {
 		return nil, false, nil
 	}
-	return all, true, c.take(got, &all)
+	err = c.take(got, &all)
+	return all, true, err
 }
 
 // TakeBack has this very member take back what was set on its server alone. A repeat has no effect.

@@ -13,7 +13,7 @@ var _ engine.OptionReader = (*Session)(nil)
 // ReadOptions implements engine.OptionReader.
 func (s *Session) ReadOptions(ctx context.Context) ([]engine.LiveOption, error) {
 	var out []engine.LiveOption
-	return out, s.order(ctx, "read the options", func(ctx context.Context, c *api.Client) error {
+	err := s.order(ctx, "read the options", func(ctx context.Context, c *api.Client) error {
 		all, known, err := c.ListSettings(ctx)
 		if err != nil {
 			return err
@@ -30,6 +30,7 @@ func (s *Session) ReadOptions(ctx context.Context) ([]engine.LiveOption, error) 
 		}
 		return nil
 	})
+	return out, err
 }
 
 var _ engine.OverrideTaker = (*Session)(nil)
