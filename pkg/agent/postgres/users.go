@@ -16,12 +16,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/movein"
 )
 
-// Database is the database that is made for applications.
-const Database = "app"
-
-// ownerOf is the role that owns what the users of a role make, so that all of them own the same.
-func ownerOf(role string) string { return role + "_owner" }
-
 // Users lists who may log in, without the agent's own role.
 func (s *Server) Users(ctx context.Context) ([]api.User, error) {
 	got, err := s.Once(ctx, `SELECT r.rolname, r.rolsuper, d.datname,
@@ -51,7 +45,8 @@ func (s *Server) Users(ctx context.Context) ([]api.User, error) {
 }
 
 // EnsureUser makes a user in one transaction, and before it the databases that it may use. A user owns nothing itself:
-// at its login it takes the role that owns.
+// at its login it takes the role that owns. All who may write in a database take the role that owns the database, so
+// that each may use what the others made.
 func (s *Server) EnsureUser(ctx context.Context, u api.NewUser) error {
 	if u.Name == local.User || strings.HasPrefix(u.Name, "pg_") || u.Name == "" || len(u.Name) > 55 ||
 		strings.ContainsRune(u.Name, 0) {
@@ -60,7 +55,8 @@ func (s *Server) EnsureUser(ctx context.Context, u api.NewUser) error {
 	if m := s.movesIn(); m != nil && !m.Following() {
 		return api.Refused{Why: "make user " + u.Name + ": the data of the source is still being copied"}
 	}
-	known, err := s.Once(ctx, "SELECT rolname, rolpassword FROM pg_authid; SELECT datname FROM pg_database")
+	known, err := s.Once(ctx, "SELECT rolname, rolpassword FROM pg_authid; "+
+		"SELECT d.datname, r.rolname, r.rolsuper FROM pg_database d JOIN pg_roles r ON r.oid = d.datdba")
 	if err != nil {
 		return fmt.Errorf("make user %s: %w", u.Name, err)
 	}
@@ -96,46 +92,6 @@ func (s *Server) EnsureUser(ctx context.Context, u api.NewUser) error {
 	return s.Execute(ctx, "make user "+u.Name, change)
 }
 
-// ensureGrants makes the owner and the databases of a user's grants, and returns the statements that give them.
-func (s *Server) ensureGrants(ctx context.Context, u api.User, known local.Rows,
-	has func([][]string, string) bool) ([]string, error) {
-	owner := ownerOf(u.Role)
-	if !has(known[0], owner) {
-		err := s.Execute(ctx, "make role "+owner, []string{"CREATE ROLE " + local.Identifier(owner) + " NOLOGIN"})
-		if err != nil {
-			return nil, err
-		}
-	}
-	out := []string{
-		fmt.Sprintf("GRANT %s TO %s", local.Identifier(owner), local.Identifier(u.Name)),
-		fmt.Sprintf("ALTER ROLE %s SET role = %s", local.Identifier(u.Name), local.Literal(owner)),
-	}
-	for _, g := range u.Grants {
-		name := g.Name
-		if name == "" {
-			name = Database
-		}
-		if !has(known[1], name) {
-			// CREATE DATABASE runs in no transaction; a crash after it leaves a database that the next try finds.
-			statement := "CREATE DATABASE " + local.Identifier(name)
-			if !g.ReadOnly {
-				statement += " OWNER " + local.Identifier(owner)
-			}
-			if _, err := s.Once(ctx, statement); err != nil && !isDuplicate(err) {
-				return nil, local.RefusedBy("make database "+name, err)
-			}
-		}
-		out = append(out, "REVOKE CONNECT ON DATABASE "+local.Identifier(name)+" FROM PUBLIC")
-		if g.ReadOnly {
-			out = append(out, fmt.Sprintf("GRANT CONNECT ON DATABASE %s TO %s", local.Identifier(name), local.Identifier(owner)),
-				"GRANT pg_read_all_data TO "+local.Identifier(owner))
-		} else {
-			out = append(out, fmt.Sprintf("GRANT ALL ON DATABASE %s TO %s", local.Identifier(name), local.Identifier(owner)))
-		}
-	}
-	return out, nil
-}
-
 // DeleteUser removes a user. Its role stays as long as something is its own, or somebody else has it.
 func (s *Server) DeleteUser(ctx context.Context, name string) error {
 	if name == local.User {
@@ -148,6 +104,9 @@ func (s *Server) DeleteUser(ctx context.Context, name string) error {
 	got, err := s.Once(ctx, `SELECT 1 FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid WHERE r.rolname = `+
 		local.Literal(owner))
 	if err != nil || len(got[0]) > 0 {
+		return err
+	}
+	if err := s.takeRights(ctx, owner); err != nil {
 		return err
 	}
 	err = s.Execute(ctx, "delete role "+owner, []string{"DROP ROLE IF EXISTS " + local.Identifier(owner)})
@@ -186,9 +145,4 @@ func (s *Server) TestLogin(ctx context.Context, name, password string) (bool, er
 		return true, nil
 	}
 	return false, fmt.Errorf("log in as %s: %w", name, err)
-}
-
-func isDuplicate(err error) bool {
-	answer, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && answer.Code == "42P04"
 }
