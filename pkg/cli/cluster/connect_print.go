@@ -2,12 +2,14 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
 // printConnections prints the connection strings of applications, and where the password is.
@@ -32,14 +34,26 @@ func printConnections(ctx context.Context, f *command.Factory, name string) erro
 			members = append(members, m)
 		}
 	}
+	u := engine.User{Name: v1alpha1.ApplicationUser}
+	secret := v1alpha1.PasswordSecret(name, u.Name)
+	has, err := f.Clients.Passwords(ctx, t.Namespace, secret)
+	_, forbidden := errors.AsType[*kube.ForbiddenError](err)
+	switch {
+	case err == nil:
+		u.Name = has.Current.User
+	case forbidden:
+		f.Note("the secret may not be read: once the password was rotated, %s logs in by the name that is in it", u.Name)
+	case !errors.Is(err, kube.ErrNotFound):
+		return err
+	}
 	table := printer.NewTables().NewTable("ANSWERS", "CONNECTION-STRING")
-	for _, way := range c.Connections(t.Cluster, engine.User{Name: v1alpha1.ApplicationUser}, members) {
+	for _, way := range c.Connections(t.Cluster, u, members) {
 		table.Row(way.To, way.URL.String())
 	}
 	if err := table.Print(f.Streams.Out, ""); err != nil {
 		return err
 	}
 	f.Note("secret %s has the password, and uri is the first string with it; the authority is ca.crt in secret %s",
-		v1alpha1.PasswordSecret(name, v1alpha1.ApplicationUser), v1alpha1.ClientSecret(name))
+		secret, v1alpha1.ClientSecret(name))
 	return nil
 }

@@ -9,15 +9,21 @@ import (
 
 // Readings are the columns that engines bring to a table, by name: "revision" of
 // etcd, "timeline" of PostgreSQL. They come in the order in which the rows first
-// name them; a table without rows has none.
+// name them, and what a later row has in between comes in between: the order is
+// the same whichever member leads. A table without rows has none.
 type Readings []string
 
 // Add takes the names of a row's readings.
 func (r *Readings) Add(row []engine.Reading) {
-	for _, one := range row {
-		if !slices.Contains(*r, one.Name) {
-			*r = append(*r, one.Name)
+	for i, one := range row {
+		if slices.Contains(*r, one.Name) {
+			continue
 		}
+		at := len(*r)
+		if i > 0 {
+			at = 1 + slices.Index(*r, row[i-1].Name)
+		}
+		*r = slices.Insert(*r, at, one.Name)
 	}
 }
 

@@ -33,3 +33,18 @@ func TestReadings(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestReadingsInBetween(t *testing.T) {
+	t.Parallel()
+	primary := []engine.Reading{{Name: "sync"}, {Name: "connections"}, {Name: "log"}}
+	replica := []engine.Reading{{Name: "sync"}, {Name: "behind"}, {Name: "connections"}, {Name: "log"}}
+	for _, rows := range [][][]engine.Reading{{primary, replica}, {replica, primary}} {
+		var r Readings
+		for _, row := range rows {
+			r.Add(row)
+		}
+		if diff := cmp.Diff([]string{"SYNC", "BEHIND", "CONNECTIONS", "LOG"}, r.Columns()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
