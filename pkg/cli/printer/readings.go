@@ -15,15 +15,14 @@ type Readings []string
 
 // Add takes the names of a row's readings.
 func (r *Readings) Add(row []engine.Reading) {
-	for i, one := range row {
-		if slices.Contains(*r, one.Name) {
-			continue
+	next := len(*r)
+	for _, one := range row {
+		at := slices.Index(*r, one.Name)
+		if at < 0 {
+			at = next
+			*r = slices.Insert(*r, at, one.Name)
 		}
-		at := len(*r)
-		if i > 0 {
-			at = 1 + slices.Index(*r, row[i-1].Name)
-		}
-		*r = slices.Insert(*r, at, one.Name)
+		next = at + 1
 	}
 }
 
