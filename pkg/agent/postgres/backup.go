@@ -39,7 +39,7 @@ func (s *Server) holdLog(ctx context.Context) (*pgconn.PgConn, error) {
 	if s.running() == nil {
 		return nil, errors.New("copy the data: its server does not run")
 	}
-	conn, err := local.Dial(ctx, s.Conninfo(s.Port, "dbname=postgres application_name=backup"))
+	conn, err := local.Dial(ctx, s.Session(s.Port, "postgres", "backup"))
 	if err != nil {
 		return nil, fmt.Errorf("copy the data: %w", err)
 	}

@@ -113,8 +113,8 @@ func (s *Server) forgetBase(backup string) error {
 
 // summarizes refuses unless the server notes which blocks change.
 func (s *Server) summarizes(ctx context.Context) error {
-	if s.major < incrementalMajor {
-		return api.Refused{Why: fmt.Sprintf("PostgreSQL %d can't copy only what changed: that takes %d or later", s.major,
+	if s.Major < incrementalMajor {
+		return api.Refused{Why: fmt.Sprintf("PostgreSQL %d can't copy only what changed: that takes %d or later", s.Major,
 			incrementalMajor)}
 	}
 	got, err := s.Once(ctx, "SHOW summarize_wal")

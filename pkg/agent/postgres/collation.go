@@ -93,7 +93,7 @@ func (s *Server) askOrders(ctx context.Context, run *process.Process, asked chan
 
 func (s *Server) readOrders(ctx context.Context) (warnings []string, err error) {
 	statements := people
-	if s.major >= ordersSince {
+	if s.Major >= ordersSince {
 		statements += "; " + databaseOrders
 	}
 	got, err := s.Once(ctx, statements)

@@ -59,10 +59,10 @@ func (s *Server) managed() []setting {
 		{"log_destination", "stderr"},
 		{"lc_messages", "C"},
 	}
-	if s.major >= 16 {
+	if s.Major >= 16 {
 		all = slices.DeleteFunc(all, func(s setting) bool { return s.name == "promote_trigger_file" })
 	}
-	if s.major >= 17 {
+	if s.Major >= 17 {
 		all = append(all, setting{"sync_replication_slots", "off"})
 	}
 	if c.Certificate != "" {

@@ -26,9 +26,9 @@ func (s *Server) initialise(ctx context.Context, settings map[string]string) err
 	args := []string{"--pgdata", pgdata, "--username", local.User, "--data-checksums",
 		"--encoding", "UTF8", "--auth", "scram-sha-256", "--auth-local", "trust", "--locale", "C.UTF-8"}
 	switch {
-	case s.major >= 17:
+	case s.Major >= 17:
 		args = append(args, "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8")
-	case s.major >= 15:
+	case s.Major >= 15:
 		args = append(args, "--locale-provider", "icu", "--icu-locale", "und")
 	}
 	return s.create(ctx, 0, func() (datadir.Lineage, error) {

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
@@ -193,7 +192,7 @@ func (s *Server) tryRewind(ctx context.Context, args []string, past datadir.Line
 
 // awaitCheckpoint has the primary write a checkpoint on its timeline.
 func (s *Server) awaitCheckpoint(ctx context.Context, timeline uint64) error {
-	conn, err := local.Dial(ctx, s.Conninfo(local.ToolPort, "dbname=postgres"))
+	conn, err := local.Dial(ctx, s.Session(local.ToolPort, "postgres", "agent"))
 	if err != nil {
 		return err
 	}
@@ -247,13 +246,4 @@ func (s *Server) askAncestry(ctx context.Context) (datadir.Lineage, string, erro
 	}
 	past, err := datadir.ParseHistory(timeline, history[0][0][1])
 	return past, system, err
-}
-
-// judge notes what the server says in its log about a copy that can't follow any more.
-func (s *Server) judge(line string) {
-	if strings.Contains(line, "requested WAL segment") && strings.Contains(line, "has already been removed") {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.unfit = "the primary no longer has the log that this copy needs next: make the copy again, on request"
-	}
 }

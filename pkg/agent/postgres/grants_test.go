@@ -88,7 +88,7 @@ func TestGrants(t *testing.T) {
 	// One that belongs to a superuser makes nobody a superuser.
 	m.sql("CREATE ROLE boss SUPERUSER; CREATE ROLE other")
 	m.sql("CREATE DATABASE high OWNER boss")
-	if _, err := m.OnceIn(ctx, "high", "SET ROLE boss; CREATE TABLE a (n int)"); err != nil {
+	if _, err := m.OnceIn(ctx, "high", "SET ROLE boss; CREATE TABLE public.a (n int)"); err != nil {
 		t.Fatal(err)
 	}
 	user("dave", api.Grant{Name: "high"})

@@ -48,7 +48,9 @@ func (s *Server) RunOnce(ctx context.Context, body api.InitialSQL) error {
 	if len(got[len(got)-1]) > 0 {
 		return nil
 	}
-	if _, err := local.Ask(ctx, conn, "SET LOCAL ROLE "+local.Identifier(ownerOf(body.Role))); err != nil {
+	// The database is as it was made, so its path is the default one, which sessions of the agent do not have.
+	begin := `SET LOCAL search_path = "$user", public; SET LOCAL ROLE ` + local.Identifier(ownerOf(body.Role))
+	if _, err := local.Ask(ctx, conn, begin); err != nil {
 		return local.RefusedBy("carry out initial SQL as "+ownerOf(body.Role), err)
 	}
 	block := "BEGIN EXECUTE " + local.Literal(body.Statements) + "; END"

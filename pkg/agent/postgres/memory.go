@@ -47,13 +47,13 @@ func fits(megabytes int64, limit string) error {
 // it is not known: 14 computes nothing, and neither does a member without data.
 func (s *Server) sharedMemory(ctx context.Context, dir string, settings []string) (int64, error) {
 	control, err := os.ReadFile(filepath.Join(s.pgdata(), "global", "pg_control"))
-	if s.major < 15 || os.IsNotExist(err) {
+	if s.Major < 15 || os.IsNotExist(err) {
 		return 0, nil
 	}
 	if err == nil {
 		err = errors.Join(os.Mkdir(filepath.Join(dir, "global"), 0o700),
 			os.WriteFile(filepath.Join(dir, "global", "pg_control"), control, 0o600), //nolint:gosec // the directory is ours
-			os.WriteFile(filepath.Join(dir, "PG_VERSION"), []byte(strconv.Itoa(s.major)+"\n"), 0o600))
+			os.WriteFile(filepath.Join(dir, "PG_VERSION"), []byte(strconv.Itoa(s.Major)+"\n"), 0o600))
 	}
 	if err != nil {
 		return 0, fmt.Errorf("check settings: %w", err)

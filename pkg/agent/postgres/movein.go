@@ -19,7 +19,7 @@ var (
 
 // follower is this server as one that may follow another.
 func (s *Server) follower() movein.Server {
-	return movein.Server{Server: s.Server, Major: s.major, Directory: s.Directory, Secret: s.SourceSecret,
+	return movein.Server{Server: s.Server, Directory: s.Directory, Secret: s.SourceSecret,
 		Authority: s.Authority, Door: s.door, Report: s.Report}
 }
 

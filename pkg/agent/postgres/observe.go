@@ -129,6 +129,7 @@ func (s *Server) learn(a answer) {
 	timeline := s.identity.Lineage.At(end)
 	s.position = protocol.Position{Timeline: timeline, Offset: uint64(end)}
 	s.standbys = a.standbys
+	s.moved()
 }
 
 // base is what holds whether the server runs or not.

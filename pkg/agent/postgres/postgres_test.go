@@ -155,7 +155,8 @@ func TestManaged(t *testing.T) {
 // TestArguments holds that nothing secret and nothing that a file could override is missing on the command line.
 func TestArguments(t *testing.T) {
 	t.Parallel()
-	s := &Server{Config: Config{Server: local.Server{Sockets: "/s", Port: 5432}, ID: "m1", Directory: "/v"}, major: 15}
+	s := &Server{Config: Config{Server: local.Server{Sockets: "/s", Port: 5432, Major: 15}, ID: "m1",
+		Directory: "/v"}}
 	args := s.arguments()
 	for _, want := range []string{"restart_after_crash=off", "wal_log_hints=on", "fsync=on", "full_page_writes=on"} {
 		if !slices.Contains(args, want) {

@@ -19,7 +19,7 @@ const (
 // probe has the primary flush its log now and then, without waiting for standbys, while a run of it goes on. An error
 // that the server answers counts: it is alive.
 func (s *Server) probe(p *process.Process) {
-	conn := local.Session{Conninfo: s.Conninfo(s.Port, "dbname=postgres application_name=probe")}
+	conn := local.Session{Conninfo: s.Session(s.Port, "postgres", "probe")}
 	defer conn.Close()
 	for {
 		at := s.Now()

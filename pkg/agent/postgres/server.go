@@ -28,7 +28,6 @@ type Server struct {
 	Config
 
 	release  string
-	major    int
 	upstream *stream.Upstream
 	// Downstream passes the log of this server to the agents of its replicas.
 	Downstream *stream.Downstream
@@ -67,6 +66,8 @@ type Server struct {
 	flushed  protocol.Instant
 	standbys []protocol.Streaming
 	unfit    string
+	// gone is where this copy was when the primary no longer had what it needs next.
+	gone protocol.Position
 	// orders is what is known of the versions of collations.
 	orders orders
 	// moving is the part of this primary in following a source; nil if there is none.
@@ -77,14 +78,15 @@ type Server struct {
 
 // Open prepares the volume. No process of the server may run.
 func Open(c Config) (*Server, error) {
-	s := &Server{Config: c, changed: make(chan struct{}, 1)}
 	if err := c.prepare(); err != nil {
 		return nil, err
 	}
-	var err error
-	if s.release, s.major, err = c.version(); err != nil {
+	release, major, err := c.version()
+	if err != nil {
 		return nil, err
 	}
+	c.Major = major
+	s := &Server{Config: c, release: release, changed: make(chan struct{}, 1)}
 	if err = c.adopt(); err != nil {
 		return nil, err
 	}
@@ -102,7 +104,7 @@ func Open(c Config) (*Server, error) {
 	if s.door, err = source.Listen(c.Socket(local.SourcePort)); err != nil {
 		return nil, err
 	}
-	s.observer = local.Session{Conninfo: c.Conninfo(c.Port, "dbname=postgres application_name=observer")}
+	s.observer = local.Session{Conninfo: c.Session(c.Port, "postgres", "observer")}
 	return s, nil
 }
 

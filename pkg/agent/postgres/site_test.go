@@ -67,7 +67,13 @@ func (p *place) sql(statements string) string {
 	p.T.Helper()
 	ctx, stop := context.WithTimeout(p.T.Context(), 20*time.Second)
 	defer stop()
-	got, err := p.Once(ctx, statements)
+	// A session as a person's: what is set for the server is in force.
+	conn, err := local.Dial(ctx, p.Conninfo(p.Port, "dbname=postgres options='-c default_transaction_read_only=off'"))
+	if err != nil {
+		p.T.Fatalf("%s: %s: %v", p.ID, statements, err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	got, err := local.Ask(ctx, conn, statements)
 	if err != nil {
 		p.T.Fatalf("%s: %s: %v", p.ID, statements, err)
 	}

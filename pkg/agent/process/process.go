@@ -28,8 +28,14 @@ type Process struct {
 	lines []string
 }
 
-// tailLines is how many of the last lines are kept for messages.
-const tailLines = 8
+const (
+	// tailLines is how many of the last lines are kept for messages.
+	tailLines = 8
+	// longestLine is how many bytes of a line are kept: a statement that failed is in the log as a whole.
+	longestLine = 64 << 10
+	// longestTail is how many of them a message has.
+	longestTail = 1 << 10
+)
 
 // Tail returns the last lines that the server printed.
 func (p *Process) Tail() string {
@@ -48,7 +54,7 @@ func (p *Process) Over() bool {
 	}
 }
 
-// Start runs a command. Line takes each line that it prints. When its first process ends, for whatever reason, the
+// Start runs a command. Line takes each line that it prints, of a long one the first 64 KiB. When its first process ends, for whatever reason, the
 // others are killed, then ended is called, and then Done is closed.
 func Start(cmd *exec.Cmd, others func() []int, line func(string), ended func(*Process)) (*Process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -78,16 +84,31 @@ func Start(cmd *exec.Cmd, others func() []int, line func(string), ended func(*Pr
 }
 
 func (p *Process) scan(out io.Reader, line func(string)) {
-	for lines := bufio.NewScanner(out); lines.Scan(); {
+	for in := bufio.NewReaderSize(out, longestLine); ; {
+		read, more, err := in.ReadLine()
+		if err != nil {
+			return
+		}
+		text := string(read)
+		for more && err == nil {
+			_, more, err = in.ReadLine()
+		}
 		p.mu.Lock()
-		p.lines = append(p.lines, lines.Text())
+		p.lines = append(p.lines, cut(text, longestTail))
 		if n := len(p.lines); n > tailLines {
 			p.lines = slices.Clone(p.lines[n-tailLines:])
 		}
 		p.mu.Unlock()
-		line(lines.Text())
+		line(cut(text, longestLine))
 	}
-	_, _ = io.Copy(io.Discard, out) // a line that is too long must not stop the server
+}
+
+// cut leaves a mark where a text goes on.
+func cut(text string, most int) string {
+	if len(text) < most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + " ..."
 }
 
 // Wait returns once no process of the server is left, or the context ended.

@@ -29,6 +29,8 @@ type Server struct {
 	// Sockets is a short path that only this user may enter.
 	Sockets string
 	Port    int
+	// Major is its major version; 0 where that is not known.
+	Major int
 }
 
 // Program is the path of a program of PostgreSQL.

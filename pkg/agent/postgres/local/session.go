@@ -10,9 +10,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Writes has a session write also where transactions are read-only by default.
-const Writes = "-c default_transaction_read_only=off"
-
 // Session is one that is opened when it is needed, and again after an error. Several goroutines
 // may use it.
 type Session struct {
@@ -109,7 +106,7 @@ func (s Server) OnceIn(ctx context.Context, database, statements string) (Rows, 
 
 // Enter opens a session in a database.
 func (s Server) Enter(ctx context.Context, database string) (*pgconn.PgConn, error) {
-	return Dial(ctx, s.Conninfo(s.Port, "dbname="+Value(database)+" application_name=agent options='"+Writes+"'"))
+	return Dial(ctx, s.Session(s.Port, database, "agent"))
 }
 
 // Answered says whether the server itself answered, with an error: it is alive.

@@ -144,7 +144,7 @@ func (m *Move) copyRoles(ctx context.Context) error {
 	}
 	err = s.Feed(ctx, newRoles(dump, got[0]), "psql", "--no-psqlrc", "--quiet", "--output", "/dev/null",
 		"--set", "ON_ERROR_STOP=1", "--set", "VERBOSITY=terse", "--dbname",
-		s.Conninfo(s.Port, "dbname=postgres options='"+quietly+local.Writes+"'"))
+		s.Conninfo(s.Port, "dbname=postgres options="+local.Value(quietly+s.Options())))
 	if err != nil {
 		return fmt.Errorf("copy the roles of %s: %w", m.source.Address, err)
 	}

@@ -39,7 +39,7 @@ func (m *Move) copyDefinitions(ctx context.Context, d source.Database) error {
 		return fmt.Errorf("copy the definitions of %s: %w", d.Name, err)
 	}
 	return s.Run(ctx, "psql", "--no-psqlrc", "--quiet", "--output", "/dev/null", "--set", "ON_ERROR_STOP=1", "--file",
-		script, "--dbname", s.Conninfo(s.Port, "dbname="+into+" options='"+local.Writes+"'"))
+		script, "--dbname", s.Session(s.Port, into, "agent"))
 }
 
 // rewrite writes each line of a file into another one, as a function returns it.

@@ -13,8 +13,6 @@ import (
 // Server is the one that follows, and what it needs of its agent.
 type Server struct {
 	local.Server
-	// Major is its major version.
-	Major int
 	// Directory is its volume.
 	Directory string
 	// Secret is a directory with the password and the certificates for the source, or "".
