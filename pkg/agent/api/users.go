@@ -50,6 +50,12 @@ type Users interface {
 	TestLogin(ctx context.Context, name, password string) (bool, error)
 }
 
+// SessionEnder is what the service needs of a driver whose server goes on with the sessions of a user that was deleted.
+type SessionEnder interface {
+	// EndSessions ends the sessions of a deleted user, on this member. A repeat has no effect.
+	EndSessions(ctx context.Context, user string) error
+}
+
 // handleUsers adds the requests about users.
 func (s *Service) handleUsers(mux *http.ServeMux) {
 	if s.Users == nil {
@@ -74,6 +80,11 @@ func (s *Service) handleUsers(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE /v1/users/{name}", s.onPrimary(func(w http.ResponseWriter, r *http.Request) {
 		finish(w, s.Users.DeleteUser(r.Context(), r.PathValue("name")))
 	}))
+	if ender, ok := s.Users.(SessionEnder); ok {
+		mux.HandleFunc("DELETE /v1/sessions/{name}", func(w http.ResponseWriter, r *http.Request) {
+			finish(w, ender.EndSessions(r.Context(), r.PathValue("name")))
+		})
+	}
 	// A replica may not know a user yet that the primary has made.
 	mux.HandleFunc("POST /v1/logins", s.onPrimary(func(w http.ResponseWriter, r *http.Request) {
 		var l login
@@ -126,6 +137,11 @@ func (c *Client) EnsureUser(ctx context.Context, u NewUser) error {
 // DeleteUser removes a user; again has no effect.
 func (c *Client) DeleteUser(ctx context.Context, name string) error {
 	return c.do(ctx, http.MethodDelete, "/v1/users/"+url.PathEscape(name), nil, nil)
+}
+
+// EndSessions has this very member end the sessions of a user that was deleted. A repeat has no effect.
+func (c *Client) EndSessions(ctx context.Context, user string) error {
+	return c.do(ctx, http.MethodDelete, "/v1/sessions/"+url.PathEscape(user), nil, nil)
 }
 
 // TestLogin asks whether the primary lets a user in by a password.

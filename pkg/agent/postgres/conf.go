@@ -91,6 +91,7 @@ func (s *Server) arguments() []string {
 // keptSettings names what people can't set.
 func (s *Server) keptSettings() []string {
 	names := []string{synchronous, "data_directory", "archive_cleanup_command", "archive_library", "external_pid_file",
+		"data_sync_retry", "ignore_checksum_failure", "ignore_invalid_pages", "zero_damaged_pages",
 		"recovery_target", "recovery_target_lsn", "recovery_target_name", "recovery_target_time", "recovery_target_xid",
 		"recovery_min_apply_delay"}
 	for _, m := range s.managed() {
@@ -188,7 +189,10 @@ func (s *Server) stripAuto(kept []string, agreed map[string]string) error {
 	}
 	var left strings.Builder
 	for line := range strings.Lines(string(raw)) {
-		name, _, _ := strings.Cut(line, " ")
+		name := strings.ToLower(line)
+		if end := strings.IndexAny(name, " \t="); end >= 0 {
+			name = name[:end]
+		}
 		if slices.Contains(kept, name) {
 			s.Report(fmt.Sprintf("ALTER SYSTEM changed %s, which belongs to the agent: it is taken back", name))
 			continue

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"syscall"
 	"time"
 
@@ -129,7 +130,8 @@ func (s *Server) settle(ctx context.Context, settings protocol.Settings) error {
 	return err
 }
 
-// readEnd runs the server until it has read what is on disk, or applies nothing.
+// readEnd runs the server until it has read what is on disk, or applies nothing. Readers that keep it from that are
+// ended.
 func (s *Server) readEnd(ctx context.Context, settings protocol.Settings) (paused bool, err error) {
 	if err := s.start(ctx, settings); err != nil {
 		return false, err
@@ -138,6 +140,11 @@ func (s *Server) readEnd(ctx context.Context, settings protocol.Settings) (pause
 	if p == nil {
 		return false, errors.New("read the end of the log: the server ended")
 	}
+	ctx, stop := context.WithCancel(ctx)
+	var readers sync.WaitGroup
+	readers.Go(func() { s.endReaders(ctx) })
+	defer readers.Wait()
+	defer stop()
 	err = s.until(ctx, p, "read the end of the log", func(a answer) bool {
 		paused = a.recovering && a.paused
 		return paused || a.recovering && !a.receiving && s.upstream.Waiting()

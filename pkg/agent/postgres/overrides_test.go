@@ -3,6 +3,8 @@
 package postgres
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,5 +47,27 @@ func TestOverrides(t *testing.T) {
 				t.Errorf("%s: work_mem and statement_timeout are %s", m.ID, got)
 			}
 		}
+	}
+}
+
+// TestStripAuto: the server takes a name in capitals, and without a space, too.
+func TestStripAuto(t *testing.T) {
+	t.Parallel()
+	s := &Server{Config: Config{Directory: t.TempDir(), Report: func(string) {}}}
+	if err := os.MkdirAll(s.pgdata(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(s.pgdata(), autoFile)
+	const kept = "# a remark\nstatement_timeout = '5s'\n"
+	if err := os.WriteFile(path, []byte("Synchronous_Standby_Names = ''\nfsync='off'\nfsync\t= 'off'\nWORK_MEM = '7MB'\n"+
+		kept), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.stripAuto([]string{synchronous, "fsync"}, map[string]string{"work_mem": "9MB"}); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadFile(path)
+	if diff := cmp.Diff(kept, string(left)); err != nil || diff != "" {
+		t.Errorf("%v, %s", err, diff)
 	}
 }

@@ -7,7 +7,42 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 )
+
+var _ api.SessionEnder = (*Server)(nil)
+
+const (
+	// orphans ends the sessions of roles that are gone: the server goes on with them.
+	orphans = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+ WHERE backend_type IN ('client backend', 'walsender') AND usesysid NOT IN (SELECT oid FROM pg_authid)`
+	// goneTime bounds the wait for a replica to apply that a role is gone, gonePause is the time between two questions.
+	goneTime  = 3 * time.Second
+	gonePause = 20 * time.Millisecond
+)
+
+// EndSessions implements api.SessionEnder. A replica first applies that the role is gone.
+func (s *Server) EndSessions(ctx context.Context, user string) error {
+	ctx, stop := context.WithTimeout(ctx, goneTime)
+	defer stop()
+	for {
+		got, err := s.Once(ctx, "SELECT 1 FROM pg_roles WHERE rolname = "+local.Literal(user)+"; "+orphans)
+		if err != nil {
+			return fmt.Errorf("end the sessions of user %s: %w", user, err)
+		}
+		if len(got[0]) == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("end the sessions of user %s: the user is still there: %w", user, ctx.Err())
+		case <-time.After(gonePause):
+		}
+	}
+}
 
 // loggedIn asks for the sessions of clients that connect by TCP. A session that is being opened is in no state; since
 // version 18 it is starting.

@@ -92,12 +92,16 @@ func (s *Server) EnsureUser(ctx context.Context, u api.NewUser) error {
 	return s.Execute(ctx, "make user "+u.Name, change)
 }
 
-// DeleteUser removes a user. Its role stays as long as something is its own, or somebody else has it.
+// DeleteUser removes a user, and ends its sessions on this server. Its role stays as long as something is its own, or
+// somebody else has it.
 func (s *Server) DeleteUser(ctx context.Context, name string) error {
 	if name == local.User {
 		return api.Refused{Why: "the agent enters as " + local.User}
 	}
 	if err := s.Execute(ctx, "delete user "+name, []string{"DROP ROLE IF EXISTS " + local.Identifier(name)}); err != nil {
+		return err
+	}
+	if err := s.EndSessions(ctx, name); err != nil {
 		return err
 	}
 	owner := ownerOf(strings.TrimSuffix(name, ".2"))

@@ -3,11 +3,14 @@
 package postgres
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
@@ -69,10 +72,26 @@ func TestUsers(t *testing.T) {
 	if again := m.sql("SELECT rolpassword FROM pg_authid WHERE rolname = 'client'"); again != kept {
 		t.Error("a password that the user has already was set again")
 	}
+	open := func(user, password string) *pgconn.PgConn {
+		conn, err := local.Dial(ctx, fmt.Sprintf("host=127.0.0.1 port=%d user=%s password=%s dbname=app", m.Port, user,
+			password))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(ctx)) })
+		return conn
+	}
+	stays, ended := open("client", "first"), open("client.2", "second")
 	for range 2 {
 		if err := m.DeleteUser(ctx, "client.2"); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if _, err := local.Ask(ctx, ended, "SELECT 1"); err == nil {
+		t.Error("a user that was deleted goes on in its session")
+	}
+	if _, err := local.Ask(ctx, stays, "SELECT 1"); err != nil {
+		t.Errorf("the session of another user was ended: %v", err)
 	}
 	logsIn("client.2", "second", false)
 	logsIn("client", "first", true)

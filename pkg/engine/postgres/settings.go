@@ -18,12 +18,15 @@ const walLevel = "wal_level"
 // managed are settings that safety needs, or that follow from the pod. The agent gives them on the command line.
 func managed() map[string]string {
 	safety, place := "the agent needs it for safety", "it follows from the pod"
+	damage := "the server would go on with damaged data"
 	archive := "the option " + agreed.ArchiveRepository + " has the log archived"
 	return map[string]string{
 		"archive_cleanup_command": safety, "archive_command": archive, "archive_library": archive, "archive_mode": archive,
 		"cluster_name": place, "config_file": place, "data_directory": place,
-		"external_pid_file": place, "fsync": safety, "full_page_writes": safety, "hba_file": place, "hot_standby": safety,
-		"ident_file": place, "lc_messages": "the agent reads the log", "listen_addresses": place,
+		"data_sync_retry": damage, "external_pid_file": place, "fsync": safety, "full_page_writes": safety,
+		"hba_file": place, "hot_standby": safety,
+		"ident_file": place, "ignore_checksum_failure": damage, "ignore_invalid_pages": damage,
+		"lc_messages": "the agent reads the log", "listen_addresses": place,
 		"log_destination": place, "logging_collector": place, "max_wal_senders": safety,
 		"password_encryption": "passwords are kept as SCRAM", "port": place, "primary_conninfo": safety,
 		"primary_slot_name": safety, "promote_trigger_file": safety, "recovery_end_command": safety,
@@ -35,7 +38,7 @@ func managed() map[string]string {
 		"synchronous_standby_names": "the agents agree on it", "unix_socket_directories": place,
 		"unix_socket_permissions": safety, "wal_log_hints": safety,
 		"wal_receiver_status_interval": safety, "wal_receiver_timeout": safety, "wal_retrieve_retry_interval": safety,
-		"wal_sender_timeout": safety,
+		"wal_sender_timeout": safety, "zero_damaged_pages": damage,
 	}
 }
 
@@ -54,6 +57,9 @@ func (*Engine) Lint(config map[string]string, _ string) error {
 	}
 	got, err := settings(config)
 	if err != nil {
+		return err
+	}
+	if err := checkCommit(got); err != nil {
 		return err
 	}
 	if err := floors.CheckConnections(got.Values); err != nil {

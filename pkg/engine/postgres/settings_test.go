@@ -19,6 +19,8 @@ func TestLint(t *testing.T) {
 		"recovery-min-apply-delay":  "leave it out",
 		"Synchronous_Standby_Names": "leave it out",
 		"work-mem":                  "write work_mem",
+		"zero_damaged_pages":        "leave it out",
+		"data_sync_retry":           "leave it out",
 		"TimeZone":                  "write timezone",
 	} {
 		value := map[string]string{"durability": "strict"}[name]

@@ -71,11 +71,21 @@ func (u Users) RunOnce(ctx context.Context, as engine.User, statements string) e
 	})
 }
 
-// DeleteUser implements engine.Authenticator.
+// DeleteUser implements engine.Authenticator. It ends the user's sessions, too: those on a member that does not answer
+// end with its server, or when they are closed.
 func (u Users) DeleteUser(ctx context.Context, name string) error {
-	return u.order(ctx, "delete user "+name, func(ctx context.Context, c *api.Client) error {
+	err := u.order(ctx, "delete user "+name, func(ctx context.Context, c *api.Client) error {
 		return c.DeleteUser(ctx, name)
 	})
+	if err != nil {
+		return err
+	}
+	for _, member := range u.known() {
+		if c, err := u.client(member); err == nil {
+			_ = c.EndSessions(ctx, name) // the user is gone, which is what was asked for
+		}
+	}
+	return nil
 }
 
 // EnableAuth implements engine.Authenticator: it is always on.
