@@ -54,8 +54,8 @@ func (p *Process) Over() bool {
 	}
 }
 
-// Start runs a command. Line takes each line that it prints, of a long one the first 64 KiB. When its first process ends,
-// for whatever reason, the others are killed, then ended is called, and then Done is closed.
+// Start runs a command. Line takes each line that it prints, of a long one the first 64 KiB. When its first process
+// ends, for whatever reason, the others are killed, then ended is called, and then Done is closed.
 func Start(cmd *exec.Cmd, others func() []int, line func(string), ended func(*Process)) (*Process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, in, err := os.Pipe()
