@@ -67,7 +67,7 @@ func (l *Executor) sourceOf(ctx context.Context, url string, m repository.Manife
 			Message: fmt.Sprintf("backup %s is encrypted, and namespace %s has no key that reads it; nothing "+
 				"was changed", m.ID,
 				l.Namespace),
-			Hint: fmt.Sprintf("kubectl dbop repository add %s --url %s --identity-file FILE gives it one", d.Name, d.URL)}
+			Hint: giveKey(d) + " gives it one"}
 	}
 	_, shared := d.Claim()
 	return loadSource{itself: true, shared: shared, sameNode: sameNode(d),

@@ -12,8 +12,10 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/preflight"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
 // Rehearse implements Rehearser. Whatever else goes wrong here is told by the
@@ -43,9 +45,17 @@ func (l *Executor) Rehearse(ctx context.Context, s ops.State, step ops.Step) err
 			return err
 		}
 		return l.rehearseLoad(ctx, s)
+	case ops.ActionVerify:
+		if s.Operation.Spec.Scheduled {
+			return nil // the backup is worth having, also where it can't be verified
+		}
+		return l.mayVerify(ctx, s.Operation.Spec.Repository)
 	case ops.ActionSchedule:
-		_, err := l.findRepository(ctx, s.Cluster.Spec.Backup.Repository)
-		return err
+		policy := s.Cluster.Spec.Backup
+		if _, err := l.findRepository(ctx, policy.Repository); err != nil || policy.Verify == "" {
+			return err
+		}
+		return l.mayVerify(ctx, policy.Repository)
 	}
 	return nil
 }
@@ -126,6 +136,27 @@ func (l *Executor) rehearseLoad(ctx context.Context, s ops.State) error {
 		}
 		return l.roomFor(ctx, r, s.Cluster, m)
 	})
+}
+
+// mayVerify refuses a verification of backups that nobody in the cluster can read.
+func (l *Executor) mayVerify(ctx context.Context, url string) error {
+	at, err := ops.ParseRepository(url)
+	if err != nil || at.Kind != repository.KindNamed {
+		return err
+	}
+	d, err := (&opener.Repositories{Client: l.Client}).Describe(ctx, l.Namespace, at.Name)
+	if err != nil || d.Plain || d.Identity {
+		return err
+	}
+	return &ops.Error{Kind: ops.Refused, Check: "key",
+		Message: fmt.Sprintf("backups in %s are encrypted, and namespace %s has no key that reads them, so none can be "+
+			"verified; nothing was changed", d.Name, l.Namespace),
+		Hint: "leave the verification out, or give the namespace the key: " + giveKey(d)}
+}
+
+// giveKey is the command that gives a namespace the secret key of a repository.
+func giveKey(d bucket.Description) string {
+	return fmt.Sprintf("kubectl dbop repository add %s --url %s --identity-file FILE", d.Name, d.URL)
 }
 
 // rehearse opens a repository for a check. A dry run makes no helper pod: it

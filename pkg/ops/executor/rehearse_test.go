@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,9 +19,11 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
 // claim makes a PersistentVolumeClaim.
@@ -276,5 +279,54 @@ func TestRehearseFindsTheArchive(t *testing.T) {
 			!strings.Contains(err.Error(), "no repository offsite in namespace shop") {
 			t.Errorf("%s: %v", step.Action, err)
 		}
+	}
+}
+
+// TestRehearseVerification: a verification that nobody in the cluster could read is refused before a backup is taken. A
+// run of a schedule takes its backup all the same.
+func TestRehearseVerification(t *testing.T) {
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		description bucket.Description
+		action      ops.Action
+		every       v1alpha1.VerifyEvery
+		scheduled   bool
+		refused     bool
+	}{
+		"not encrypted":                 {bucket.Description{Plain: true}, ops.ActionVerify, "", false, false},
+		"with a key":                    {bucket.Description{Identity: true}, ops.ActionVerify, "", false, false},
+		"without a key":                 {bucket.Description{}, ops.ActionVerify, "", false, true},
+		"of a run of a schedule":        {bucket.Description{}, ops.ActionVerify, "", true, false},
+		"a schedule that verifies":      {bucket.Description{}, ops.ActionSchedule, v1alpha1.VerifyDaily, false, true},
+		"a schedule that does not":      {bucket.Description{}, ops.ActionSchedule, "", false, false},
+		"a schedule that may":           {bucket.Description{Identity: true}, ops.ActionSchedule, v1alpha1.VerifyDaily, false, false},
+		"a backup without verification": {bucket.Description{}, ops.ActionProveBackup, "", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, _ := backingUp(t)
+			claim(b, "backups")
+			d := c.description
+			d.Name, d.URL = "nearby", "pvc:backups"
+			if !d.Plain {
+				d.Recipients = []string{key.Recipient().String()}
+			}
+			b.Must(repositories.Save(t.Context(), b.Client(), "shop", d, nil))
+			l := liveOf(b)
+			s := observation(b, l)
+			s.Cluster.Spec.Backup = v1alpha1.BackupPolicy{Repository: "nearby", Verify: c.every}
+			b.Op.Spec.Repository, b.Op.Spec.Scheduled = "nearby", c.scheduled
+			err := l.Rehearse(t.Context(), s, ops.Step{Action: c.action})
+			if !c.refused {
+				b.Must(err)
+				return
+			}
+			if e, ok := errors.AsType[*ops.Error](err); !ok || e.Kind != ops.Refused || e.Check != "key" ||
+				!strings.Contains(e.Hint, "kubectl dbop repository add nearby --url pvc:backups --identity-file FILE") {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
