@@ -53,8 +53,12 @@ type Catalogue struct {
 // List returns the backups of a cluster, or of all for an empty scope. It takes one request for every thousand
 // backups, and the same for proofs and for holds, whose names are listed meanwhile.
 func (a *Archive) List(ctx context.Context, s Scope) (*Catalogue, error) {
-	var c *Catalogue
-	var proofs map[string][]Proof
+	c, _, err := a.list(ctx, s)
+	return c, err
+}
+
+// list is List, with all proofs that names claim, by attempt.
+func (a *Archive) list(ctx context.Context, s Scope) (c *Catalogue, proofs map[string][]Proof, err error) {
 	var holds map[string][]Hold
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
@@ -70,7 +74,7 @@ func (a *Archive) List(ctx context.Context, s Scope) (*Catalogue, error) {
 		return err
 	})
 	if err := g.Wait(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i := range c.Entries {
 		e := &c.Entries[i]
@@ -81,7 +85,7 @@ func (a *Archive) List(ctx context.Context, s Scope) (*Catalogue, error) {
 			}
 		}
 	}
-	return c, nil
+	return c, proofs, nil
 }
 
 func (a *Archive) manifests(ctx context.Context, s Scope) (*Catalogue, error) {

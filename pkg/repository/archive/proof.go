@@ -100,12 +100,18 @@ func (a *Archive) BestProof(ctx context.Context, e Entry) (*Proof, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := all[e.Attempt]
-	slices.SortFunc(of, func(x, y Proof) int { return cmp.Or(y.Level.rank()-x.Level.rank(), y.Time.Compare(x.Time)) })
-	for _, named := range of {
+	return a.signedProof(ctx, e, all[e.Attempt])
+}
+
+// signedProof is BestProof among those that names claim of a backup.
+func (a *Archive) signedProof(ctx context.Context, e Entry, named []Proof) (*Proof, error) {
+	named = slices.SortedFunc(slices.Values(named), func(x, y Proof) int {
+		return cmp.Or(y.Level.rank()-x.Level.rank(), y.Time.Compare(x.Time))
+	})
+	for _, n := range named {
 		var p Proof
-		switch err := a.getSigned(ctx, named.key, &p); {
-		case err == nil && p.Attempt == e.Attempt && p.Level == named.Level:
+		switch err := a.getSigned(ctx, n.key, &p); {
+		case err == nil && p.Attempt == e.Attempt && p.Level == n.Level:
 			return &p, nil
 		case err == nil, errors.Is(err, ErrSignature), errors.Is(err, ErrDamaged), errors.Is(err, store.ErrNotFound):
 		default:
@@ -124,16 +130,6 @@ func newest(all []Proof) *Proof {
 		}
 	}
 	return best
-}
-
-// proven reads the proof of an entry and reports whether a trusted key signed what its name says.
-func (a *Archive) proven(ctx context.Context, e Entry) bool {
-	if e.Proof == nil {
-		return false
-	}
-	var p Proof
-	err := a.getSigned(ctx, e.Proof.key, &p)
-	return err == nil && p.Attempt == e.Attempt && p.Level == e.Proof.Level
 }
 
 // Verify proves a backup to be present or intact and returns the error that says what is not. It stores nothing.

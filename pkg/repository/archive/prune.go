@@ -40,7 +40,8 @@ type Result struct {
 }
 
 // Plan decides what goes, by the store's clock. ErrClock if this machine's differs from it by more than 10 minutes.
-// Every backup that is a reason to let another go is read and its signature verified.
+// Every backup that is a reason to let another go is read and its signature verified, and so is the proof of the newest
+// one that was restored. What can't be read for another reason than its signature ends the plan with that error.
 func (a *Archive) Plan(ctx context.Context, s Scope, r Retention) (*Plan, error) {
 	now, within, err := store.Clock(ctx, a.store)
 	if err != nil {
@@ -50,50 +51,60 @@ func (a *Archive) Plan(ctx context.Context, s Scope, r Retention) (*Plan, error)
 		return nil, fmt.Errorf("prune: %w: it is %s here and %s in %s; set the clock of this machine", ErrClock,
 			a.now().UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339), a.store.URL())
 	}
-	c, err := a.List(ctx, s)
+	c, proofs, err := a.list(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	p := &Plan{Scope: s, now: now}
 	entries, known := c.Entries, map[string]bool{}
-	proven := func(e Entry) bool { return a.proven(ctx, e) }
+	restored := restorations{archive: a, named: proofs, signed: map[string]bool{}}
 	for {
-		p.Decisions = r.Decide(entries, now, proven)
-		unsigned, err := a.unsigned(ctx, p.Decisions, known)
+		proven := ""
+		if !r.keepsAll() {
+			if proven, err = restored.newest(ctx, entries); err != nil {
+				return nil, err
+			}
+		}
+		p.Decisions = r.Decide(entries, now, func(e Entry) bool { return e.Attempt == proven })
+		unsigned, gone, err := a.doubtful(ctx, p.Decisions, known)
 		if err != nil {
 			return nil, err
 		}
-		if len(unsigned) == 0 {
+		if len(unsigned)+len(gone) == 0 {
 			return p, nil
 		}
 		p.Unsigned = append(p.Unsigned, unsigned...)
 		entries = slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool {
-			return slices.ContainsFunc(unsigned, func(u Entry) bool { return u.Key == e.Key })
+			return slices.ContainsFunc(slices.Concat(unsigned, gone), func(u Entry) bool { return u.Key == e.Key })
 		})
 	}
 }
 
-// unsigned reads the manifests of all that a plan changes, and of the scheduled ones that it keeps, once.
-func (a *Archive) unsigned(ctx context.Context, all []Decision, known map[string]bool) ([]Entry, error) {
+// doubtful reads the manifests of all that a plan changes, and of those that are a reason to let another go, once. It
+// returns those that no trusted key signed, and those that are gone by now.
+func (a *Archive) doubtful(ctx context.Context, all []Decision, known map[string]bool) (
+	unsigned, gone []Entry, err error,
+) {
 	if !slices.ContainsFunc(all, func(d Decision) bool { return !d.Keep }) {
-		return nil, nil
+		return nil, nil, nil
 	}
-	var out []Entry
 	for _, d := range all {
-		if known[d.Key] || d.Keep && !d.Scheduled {
+		if known[d.Key] || d.Keep && !d.Scheduled && !d.counts {
 			continue
 		}
 		_, err := a.Manifest(ctx, d.Entry)
 		switch {
-		case err == nil, errors.Is(err, ErrNotFound):
+		case err == nil:
 			known[d.Key] = true
+		case errors.Is(err, ErrNotFound):
+			gone = append(gone, d.Entry)
 		case errors.Is(err, ErrSignature), errors.Is(err, ErrDamaged), errors.Is(err, ErrFormat):
-			out = append(out, d.Entry)
+			unsigned = append(unsigned, d.Entry)
 		default:
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return out, nil
+	return unsigned, gone, nil
 }
 
 // Prune does what a plan says: what adds to others goes before those, else the oldest first. Then it collects what

@@ -27,6 +27,9 @@ type Decision struct {
 	Keep bool
 	// Reason is shown to people.
 	Reason string
+
+	// counts: because this one is there, another one may go, whether a schedule took it or not.
+	counts bool
 }
 
 func (r Retention) keepsAll() bool {
@@ -34,8 +37,9 @@ func (r Retention) keepsAll() bool {
 }
 
 // Decide judges the entries of one cluster, newest first. now is the store's time, as are the times at which the
-// manifests appeared. proven reports whether the proof of an entry can be relied on. The newest backup, the
-// newest one that was ever restored, what a hold keeps, and what another kept one adds to always stay.
+// manifests appeared. proven reports whether the proof of an entry can be relied on; it must know that already, so that
+// the same entries give the same decisions. The newest backup, the newest one that was ever restored, what a hold
+// keeps, and what another kept one adds to always stay.
 func (r Retention) Decide(entries []Entry, now time.Time, proven func(Entry) bool) []Decision {
 	d := decider{out: make([]Decision, len(entries)), byAttempt: map[string]int{}}
 	for i, e := range entries {
@@ -64,7 +68,7 @@ func (d *decider) keep(i int, reason string) {
 }
 
 func (d *decider) always(now time.Time, proven func(Entry) bool, all bool) {
-	restorable := false
+	restorable := ""
 	for i, e := range d.out {
 		switch {
 		case e.HeldUntil.After(now):
@@ -76,8 +80,10 @@ func (d *decider) always(now time.Time, proven func(Entry) bool, all bool) {
 		case all:
 			d.keep(i, "nothing says what may go")
 		}
-		if !restorable && e.Proof != nil && e.Proof.Level == LevelRestorable && proven(e.Entry) {
-			restorable = true
+		// Two names may claim one attempt. Its data stays if any of them does.
+		first := restorable == "" || restorable == e.Attempt
+		if first && e.Proof != nil && e.Proof.Level == LevelRestorable && proven(e.Entry) {
+			restorable, d.out[i].counts = e.Attempt, true
 			d.keep(i, "the newest that was restored and compared")
 		}
 	}
@@ -105,6 +111,7 @@ func (d *decider) window(w time.Duration, now time.Time) {
 		if now.Sub(e.Stored) < w {
 			d.keep(i, "in the window of the log")
 		} else if e.Log != nil {
+			d.out[i].counts = true
 			d.keep(i, "the window of the log begins behind it")
 			return
 		}

@@ -49,9 +49,13 @@ func (a *Archive) putSigned(ctx context.Context, key string, v any, o store.Opti
 	return store.PutSame(ctx, a.store, key, body, o)
 }
 
-// getSigned reads a value of bounded size whose signature is trusted.
+// getSigned reads a value of bounded size whose signature is trusted: ErrSignature or ErrDamaged if that is not what is
+// there.
 func (a *Archive) getSigned(ctx context.Context, key string, v any) error {
 	body, err := store.ReadAll(ctx, a.store, key, maxSigned)
+	if errors.Is(err, store.ErrTooLong) {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
 	if err != nil {
 		return err
 	}

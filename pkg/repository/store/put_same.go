@@ -17,7 +17,7 @@ func PutSame(ctx context.Context, s Store, key string, body []byte, o Options) e
 	}
 	there, read := ReadAll(ctx, s, key, int64(len(body)))
 	switch {
-	case read != nil && !errors.Is(read, errTooLong):
+	case read != nil && !errors.Is(read, ErrTooLong):
 		return read
 	case read == nil && bytes.Equal(there, body):
 		return nil
@@ -25,9 +25,7 @@ func PutSame(ctx context.Context, s Store, key string, body []byte, o Options) e
 	return fmt.Errorf("%w: %s in %s has other bytes; it was left as it is", ErrExists, key, s.URL())
 }
 
-var errTooLong = errors.New("object is too long")
-
-// ReadAll reads a whole object of at most limit bytes into memory, and fails if it is longer.
+// ReadAll reads a whole object of at most limit bytes into memory: ErrTooLong if it has more.
 func ReadAll(ctx context.Context, s Store, key string, limit int64) ([]byte, error) {
 	r, err := s.Get(ctx, key, 0, limit+1)
 	if err != nil {
@@ -39,7 +37,7 @@ func ReadAll(ctx context.Context, s Store, key string, limit int64) ([]byte, err
 		return nil, fmt.Errorf("read %s from %s: %w", key, s.URL(), err)
 	}
 	if int64(len(body)) > limit {
-		return nil, fmt.Errorf("read %s from %s: %w: it has more than %d bytes", key, s.URL(), errTooLong, limit)
+		return nil, fmt.Errorf("read %s from %s: %w: it has more than %d bytes", key, s.URL(), ErrTooLong, limit)
 	}
 	return body, nil
 }

@@ -24,6 +24,8 @@ var (
 	ErrRetained = errors.New("object is retained by the store")
 	// ErrKey: the text can't be the key of an object.
 	ErrKey = errors.New("not a key of an object")
+	// ErrTooLong: the object has more bytes than may be read.
+	ErrTooLong = errors.New("object is too long")
 	// ErrUnsupported: the store can't do what was asked for.
 	ErrUnsupported = errors.New("the store does not support this")
 )
