@@ -19,103 +19,33 @@ const (
 	abandonedAfter = 24 * time.Hour
 )
 
-// Plan is what a prune would do.
-type Plan struct {
-	Scope
-
-	Decisions []Decision
-	// Unsigned are backups whose manifests no trusted key signed for their names. They are never deleted, and
-	// never a reason to delete another.
-	Unsigned []Entry
-
-	now time.Time
-}
-
 // Result is what a prune did.
 type Result struct {
-	// Deleted are the identifiers of backups, Retained those that the store would not let go yet.
+	// Deleted are the identifiers of backups, Retained those that the store would not let go yet, and those that one of
+	// these adds to.
 	Deleted, Retained []string
 	// Collected counts objects of attempts that nobody finished, Segments those of the log that no kept backup needs.
 	Collected, Segments int
 }
 
-// Plan decides what goes, by the store's clock. ErrClock if this machine's differs from it by more than 10 minutes.
-// Every backup that is a reason to let another go is read and its signature verified, and so is the proof of the newest
-// one that was restored. What can't be read for another reason than its signature ends the plan with that error.
-func (a *Archive) Plan(ctx context.Context, s Scope, r Retention) (*Plan, error) {
-	now, within, err := store.Clock(ctx, a.store)
-	if err != nil {
-		return nil, err
-	}
-	if d := a.now().Sub(now).Abs(); d > clockMargin+within {
-		return nil, fmt.Errorf("prune: %w: it is %s here and %s in %s; set the clock of this machine", ErrClock,
-			a.now().UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339), a.store.URL())
-	}
-	c, proofs, err := a.list(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	p := &Plan{Scope: s, now: now}
-	entries, known := c.Entries, map[string]bool{}
-	restored := restorations{archive: a, named: proofs, signed: map[string]bool{}}
-	for {
-		proven := ""
-		if !r.keepsAll() {
-			if proven, err = restored.newest(ctx, entries); err != nil {
-				return nil, err
-			}
-		}
-		p.Decisions = r.Decide(entries, now, func(e Entry) bool { return e.Attempt == proven })
-		unsigned, gone, err := a.doubtful(ctx, p.Decisions, known)
-		if err != nil {
-			return nil, err
-		}
-		if len(unsigned)+len(gone) == 0 {
-			return p, nil
-		}
-		p.Unsigned = append(p.Unsigned, unsigned...)
-		entries = slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool {
-			return slices.ContainsFunc(slices.Concat(unsigned, gone), func(u Entry) bool { return u.Key == e.Key })
-		})
-	}
-}
-
-// doubtful reads the manifests of all that a plan changes, and of those that are a reason to let another go, once. It
-// returns those that no trusted key signed, and those that are gone by now.
-func (a *Archive) doubtful(ctx context.Context, all []Decision, known map[string]bool) (
-	unsigned, gone []Entry, err error,
-) {
-	if !slices.ContainsFunc(all, func(d Decision) bool { return !d.Keep }) {
-		return nil, nil, nil
-	}
-	for _, d := range all {
-		if known[d.Key] || d.Keep && !d.Scheduled && !d.counts {
-			continue
-		}
-		_, err := a.Manifest(ctx, d.Entry)
-		switch {
-		case err == nil:
-			known[d.Key] = true
-		case errors.Is(err, ErrNotFound):
-			gone = append(gone, d.Entry)
-		case errors.Is(err, ErrSignature), errors.Is(err, ErrDamaged), errors.Is(err, ErrFormat):
-			unsigned = append(unsigned, d.Entry)
-		default:
-			return nil, nil, err
-		}
-	}
-	return unsigned, gone, nil
-}
-
 // Prune does what a plan says: what adds to others goes before those, else the oldest first. Then it collects what
 // unfinished attempts and earlier prunes left behind. A crash leaves no backup that lacks its data; a repeat goes on.
 func (a *Archive) Prune(ctx context.Context, p *Plan) (*Result, error) {
-	r := &Result{}
+	r, stay, needed := &Result{}, slices.Clone(p.Unsigned), map[string]bool{}
+	for _, d := range p.Decisions {
+		if d.Keep {
+			stay = append(stay, d.Entry)
+		}
+	}
 	for _, d := range p.going() {
-		err := a.remove(ctx, d.Entry, p.now)
+		err := store.ErrRetained
+		if !needed[d.Attempt] {
+			err = a.remove(ctx, d.Entry, p.now)
+		}
 		switch {
 		case errors.Is(err, store.ErrRetained):
-			r.Retained = append(r.Retained, d.ID)
+			r.Retained, stay = append(r.Retained, d.ID), append(stay, d.Entry)
+			needed[d.Parent] = true
 		case err != nil:
 			return r, fmt.Errorf("prune backup %s: %w", d.ID, err)
 		default:
@@ -123,47 +53,13 @@ func (a *Archive) Prune(ctx context.Context, p *Plan) (*Result, error) {
 		}
 	}
 	var err error
-	if r.Segments, err = a.pruneLog(ctx, p); err != nil {
+	if r.Segments, err = a.pruneLog(ctx, p, stay); err != nil {
 		return r, err
 	}
 	if r.Collected, err = a.collect(ctx, p.Scope, p.now); err != nil {
 		return r, fmt.Errorf("collect what is left of unfinished backups: %w", err)
 	}
 	return r, nil
-}
-
-// going are the decisions that delete, oldest first, and before all others those of backups that add to another: none
-// is ever there without what it adds to.
-func (p *Plan) going() []Decision {
-	var out, others []Decision
-	for _, d := range slices.Backward(p.Decisions) {
-		switch {
-		case d.Keep:
-		case d.Parent != "":
-			out = append(out, d)
-		default:
-			others = append(others, d)
-		}
-	}
-	return append(out, others...)
-}
-
-// Keep has a backup stay, and the one that it adds to.
-func (p *Plan) Keep(id, reason string) {
-	for i := range p.Decisions {
-		d := &p.Decisions[i]
-		if d.ID != id {
-			continue
-		}
-		if !d.Keep {
-			d.Keep, d.Reason = true, reason
-		}
-		for j := range p.Decisions {
-			if full := &p.Decisions[j]; full.Attempt == d.Parent && !full.Keep {
-				full.Keep, full.Reason = true, addsTo(d.Entry)
-			}
-		}
-	}
 }
 
 // Remove deletes one backup by the will of a person. ErrRetained if the store keeps it, ErrNeeded while another one

@@ -9,21 +9,22 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 )
 
-// pruneLog deletes the segments before the first that a kept backup of the same timeline starts from. A timeline
-// that no kept backup starts from stays. As long as backups of several timelines are kept, so does all of the log: what
-// goes on from a backup of the older one needs the younger one from its beginning. All of it stays too while something
-// holds a backup that goes: a restore of that one may need its log. The manifests went before: nobody holds one later.
-func (a *Archive) pruneLog(ctx context.Context, p *Plan) (int, error) {
+// pruneLog deletes the segments before the first that one of the backups that stay starts from, in the same timeline: of
+// those that the plan keeps, that the store retains, and that no trusted key signed. A timeline that none of them starts
+// from stays. As long as backups of several timelines stay, so does all of the log: what goes on from a backup of the
+// older one needs the younger one from its beginning. All of it stays too while something holds a backup that goes: a
+// restore of that one may need its log. The manifests went before: nobody holds one later.
+func (a *Archive) pruneLog(ctx context.Context, p *Plan, stay []Entry) (int, error) {
 	first := map[string]map[string]string{} // by incarnation and timeline
-	for _, d := range p.Decisions {
-		if !d.Keep || d.Log == nil {
+	for _, e := range stay {
+		if e.Log == nil {
 			continue
 		}
-		if first[d.Incarnation] == nil {
-			first[d.Incarnation] = map[string]string{}
+		if first[e.Incarnation] == nil {
+			first[e.Incarnation] = map[string]string{}
 		}
-		if at, ok := first[d.Incarnation][d.Log.Timeline]; !ok || d.Log.Segment < at {
-			first[d.Incarnation][d.Log.Timeline] = d.Log.Segment
+		if at, ok := first[e.Incarnation][e.Log.Timeline]; !ok || e.Log.Segment < at {
+			first[e.Incarnation][e.Log.Timeline] = e.Log.Segment
 		}
 	}
 	if !slices.ContainsFunc(p.Decisions, func(d Decision) bool { return !d.Keep }) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store/storetest"
 )
 
@@ -56,6 +57,43 @@ func TestPruneLogOfTimelines(t *testing.T) {
 	from(t, a, "b3", LogStart{Timeline: "2", Segment: numbered(5).Name})
 	if r := prune(t, a, Retention{Last: 2}); r.Segments != 4 || len(r.Deleted) != 1 {
 		t.Errorf("with backups of one timeline it deleted %+v", r)
+	}
+}
+
+// TestPruneLogOfWhatStays: the log that goes on from backups that the store retains stays, and that of backups that no
+// trusted key signed.
+func TestPruneLogOfWhatStays(t *testing.T) {
+	keys, _ := testKeys(t)
+	others, _ := testKeys(t)
+	for name, by := range map[string]Keys{"retained": keys, "unsigned": others} {
+		t.Run(name, func(t *testing.T) {
+			s := directory(t)
+			f := &storetest.Fault{Store: s}
+			a := Open(f, keys)
+			l := a.Log(scope, "1")
+			for n := range 8 {
+				if err := l.Append(t.Context(), numbered(n), pages(10)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			from(t, a, "b0", LogStart{Timeline: "1", Segment: numbered(1).Name})
+			from(t, Open(s, by), "stays", LogStart{Timeline: "1", Segment: numbered(3).Name})
+			from(t, a, "b2", LogStart{Timeline: "1", Segment: numbered(6).Name})
+			retained := find(t, a, "stays").Key
+			f.Before = func(c storetest.Call) error {
+				if c.Name == "delete" && c.Key == retained {
+					return store.ErrRetained
+				}
+				return nil
+			}
+			if r := prune(t, a, Retention{Last: 1}); r.Segments != 3 || len(r.Deleted) != 1 {
+				t.Errorf("%+v", r)
+			}
+			w, err := l.Window(t.Context())
+			if err != nil || len(w.Ranges) != 1 || w.Ranges[0].First != numbered(3).Name {
+				t.Errorf("%+v, %v", w, err)
+			}
+		})
 	}
 }
 

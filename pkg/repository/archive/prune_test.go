@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store/storetest"
 )
@@ -189,48 +191,6 @@ func TestHold(t *testing.T) {
 	}
 }
 
-func TestWrongClock(t *testing.T) {
-	keys, _ := testKeys(t)
-	a := Open(directory(t), keys)
-	for _, off := range []time.Duration{24 * time.Hour, -24 * time.Hour} {
-		a.now = func() time.Time { return time.Now().Add(off) }
-		if _, err := a.Plan(t.Context(), scope, Retention{Last: 1}); !errors.Is(err, ErrClock) {
-			t.Errorf("%v: %v", off, err)
-		}
-	}
-}
-
-// TestForgedManifestsDeleteNothing puts names of newer backups into the store, which are a reason to delete the
-// real ones for who believes them.
-func TestForgedManifestsDeleteNothing(t *testing.T) {
-	keys, _ := testKeys(t)
-	s := directory(t)
-	a := Open(s, keys)
-	for i := range 2 {
-		mustSave(t, a, fmt.Sprintf("b%d", i), pages(100))
-	}
-	key := find(t, a, "b1").Key
-	for i := range 3 {
-		forged := strings.Replace(key, "/01", fmt.Sprintf("/0%d", i+2), 1)
-		storetest.Put(t, s, forged, "nobody signed this")
-	}
-	p, err := a.Plan(t.Context(), scope, Retention{Last: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(p.Unsigned) != 3 {
-		t.Errorf("unsigned: %+v", p.Unsigned)
-	}
-	if r, err := a.Prune(t.Context(), p); err != nil || len(r.Deleted) != 0 {
-		t.Errorf("%+v, %v", r, err)
-	}
-	for _, id := range []string{"b0", "b1"} {
-		if !slices.Contains(ids(t, a), id) {
-			t.Errorf("%s is gone", id)
-		}
-	}
-}
-
 // TestCollect leaves an attempt behind and one under way.
 func TestCollect(t *testing.T) {
 	keys, _ := testKeys(t)
@@ -282,5 +242,35 @@ func TestRetained(t *testing.T) {
 	}
 	if _, err := load(t, a, "b0"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRetainedParents: the store retains a backup that adds to another, so that one stays as well.
+func TestRetainedParents(t *testing.T) {
+	keys, _ := testKeys(t)
+	s := directory(t)
+	f := &storetest.Fault{Store: s}
+	a := Open(f, keys)
+	full := mustSave(t, a, "full", pages(100))
+	if _, err := saveChanges(t, a, "changes", full.Attempt); err != nil {
+		t.Fatal(err)
+	}
+	mustSave(t, a, "other", pages(100))
+	mustSave(t, a, "newest", pages(100))
+	retained := find(t, a, "changes").Key
+	f.Before = func(c storetest.Call) error {
+		if c.Name == "delete" && c.Key == retained {
+			return store.ErrRetained
+		}
+		return nil
+	}
+	want := &Result{Deleted: []string{"other"}, Retained: []string{"changes", "full"}}
+	if d := cmp.Diff(want, prune(t, a, Retention{Last: 1})); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	for _, id := range []string{"full", "changes"} {
+		if _, err := load(t, a, id); err != nil {
+			t.Error(err)
+		}
 	}
 }
