@@ -4,20 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 )
 
-const (
-	// clockMargin is by how much the clocks of this machine and of the store may differ.
-	clockMargin = 10 * time.Minute
-	// abandonedAfter is how long an attempt without a manifest may store nothing before it is collected.
-	abandonedAfter = 24 * time.Hour
-)
+// clockMargin is by how much the clocks of this machine and of the store may differ.
+const clockMargin = 10 * time.Minute
 
 // Result is what a prune did.
 type Result struct {
@@ -56,8 +50,17 @@ func (a *Archive) Prune(ctx context.Context, p *Plan) (*Result, error) {
 	if r.Segments, err = a.pruneLog(ctx, p, stay); err != nil {
 		return r, err
 	}
-	if r.Collected, err = a.collect(ctx, p.Scope, p.now); err != nil {
+	var unfinished bool
+	if r.Collected, unfinished, err = a.collect(ctx, p.Scope, p.now); err != nil {
 		return r, fmt.Errorf("collect what is left of unfinished backups: %w", err)
+	}
+	if unfinished {
+		return r, nil // one of them may be of a former incarnation
+	}
+	former, err := a.pruneFormerLogs(ctx, p.Scope, p.now)
+	r.Segments += former
+	if err != nil {
+		return r, fmt.Errorf("prune logs of former incarnations of %s: %w", p.Cluster, err)
 	}
 	return r, nil
 }
@@ -117,54 +120,4 @@ func (a *Archive) wipe(ctx context.Context, s Scope, attempt string) error {
 		}
 	}
 	return nil
-}
-
-// collect deletes what belongs to no backup, once nothing was added to it for a day and no hold keeps it.
-func (a *Archive) collect(ctx context.Context, s Scope, now time.Time) (int, error) {
-	// The manifests come last: an attempt that ends meanwhile is in one list or in the other.
-	last, count := map[string]time.Time{}, map[string]int{}
-	for _, kind := range []string{kindAttempt, kindData} {
-		for o, err := range store.All(ctx, a.store, s.prefix(kind)) {
-			if err != nil {
-				return 0, err
-			}
-			attempt, _, ok := strings.Cut(strings.TrimPrefix(o.Key, s.prefix(kind)), "/")
-			if !ok || !isAttempt(attempt) {
-				continue
-			}
-			count[attempt]++
-			if o.Modified.After(last[attempt]) {
-				last[attempt] = o.Modified
-			}
-		}
-	}
-	for o, err := range store.All(ctx, a.store, s.prefix(kindManifest)) {
-		if err != nil {
-			return 0, err
-		}
-		// That of a newer version counts too, whatever else is in its name.
-		attempt, _, _ := strings.Cut(path.Base(o.Key), "_")
-		delete(last, strings.TrimSuffix(attempt, ".json"))
-	}
-	holds, err := a.holds(ctx, s)
-	if err != nil {
-		return 0, err
-	}
-	collected := 0
-	for attempt, at := range last {
-		held := slices.ContainsFunc(holds[attempt], func(h Hold) bool { return h.Until.After(now) })
-		if held || now.Sub(at) < abandonedAfter {
-			continue
-		}
-		err := a.wipe(ctx, s, attempt)
-		if errors.Is(err, store.ErrRetained) {
-			continue
-		}
-		if err != nil {
-			return collected, err
-		}
-		collected += count[attempt]
-	}
-	swept, err := a.store.Sweep(ctx, s.prefix(kindData), now.Add(-abandonedAfter))
-	return collected + swept, err
 }

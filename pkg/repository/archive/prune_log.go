@@ -9,11 +9,11 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 )
 
-// pruneLog deletes the segments before the first that one of the backups that stay starts from, in the same timeline: of
-// those that the plan keeps, that the store retains, and that no trusted key signed. A timeline that none of them starts
-// from stays. As long as backups of several timelines stay, so does all of the log: what goes on from a backup of the
-// older one needs the younger one from its beginning. All of it stays too while something holds a backup that goes: a
-// restore of that one may need its log. The manifests went before: nobody holds one later.
+// pruneLog deletes the segments before the first that one of the backups that stay starts from, in the same timeline:
+// of those that the plan keeps, that the store retains, and that no trusted key signed. A timeline that none of them
+// starts from stays. As long as backups of several timelines stay, so does all of the log: what goes on from a backup
+// of the older one needs the younger one from its beginning. All of it stays too while something holds a backup that
+// goes: a restore of that one may need its log. The manifests went before: nobody holds one later.
 func (a *Archive) pruneLog(ctx context.Context, p *Plan, stay []Entry) (int, error) {
 	first := map[string]map[string]string{} // by incarnation and timeline
 	for _, e := range stay {
@@ -46,17 +46,25 @@ func (a *Archive) pruneLog(ctx context.Context, p *Plan, stay []Entry) (int, err
 			if at, ok := timelines[s.Timeline]; !ok || s.Name >= at {
 				continue
 			}
-			err := a.store.Delete(ctx, s.key)
-			if errors.Is(err, store.ErrRetained) {
-				continue
-			}
-			if err != nil {
+			n, err := a.deleteSegment(ctx, s)
+			if deleted += n; err != nil {
 				return deleted, fmt.Errorf("prune the log of %s: %w", p.Cluster, err)
 			}
-			deleted++
 		}
 	}
 	return deleted, nil
+}
+
+// deleteSegment says how many segments it deleted: none if the store retains it.
+func (a *Archive) deleteSegment(ctx context.Context, s Segment) (int, error) {
+	err := a.store.Delete(ctx, s.key)
+	if errors.Is(err, store.ErrRetained) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return 1, nil
 }
 
 // heldBeside says whether something holds a backup that a plan does not keep, or that is gone.
