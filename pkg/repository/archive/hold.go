@@ -21,27 +21,51 @@ type Hold struct {
 }
 
 // Hold puts a hold on a backup and reads its manifest afterwards: ErrNotFound if a prune was faster. From then on
-// the data stays until the hold is released, or expires by the store's clock. A longer one takes another Hold.
+// the data stays until the hold is released, or expires by the store's clock, whatever that of this machine says. A
+// longer one takes another Hold.
 func (a *Archive) Hold(ctx context.Context, e Entry, d time.Duration, reason string) (*Manifest, *Hold, error) {
-	id, err := a.newULID()
+	h, err := a.putHold(ctx, e, a.now().Add(d), reason)
 	if err != nil {
 		return nil, nil, err
 	}
-	h := &Hold{Attempt: e.Attempt, Until: a.now().Add(d).UTC().Truncate(time.Second), Reason: reason}
-	fields := []field{{'t', strconv.FormatInt(h.Until.Unix(), 10)}, {'u', id}}
-	text, err := name{lead: e.Attempt, fields: fields}.fits(len(fields))
-	if err != nil {
-		return nil, nil, err
+	o, err := a.store.Head(ctx, h.key)
+	if errors.Is(err, store.ErrNotFound) {
+		// It went with the backup.
+		return nil, nil, fmt.Errorf("hold backup %s: %w: %w", e.ID, ErrNotFound, err)
 	}
-	h.key = e.prefix(kindHold) + text + ".json"
-	if err := a.putSigned(ctx, h.key, h, store.Options{}); err != nil {
-		return nil, nil, fmt.Errorf("hold backup %s: %w", e.ID, err)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("hold backup %s: %w", e.ID, err), a.Release(ctx, h))
+	}
+	if until := o.Modified.Add(d); h.Until.Before(until.Add(-min(clockMargin, d/2))) {
+		early := h
+		h, err = a.putHold(ctx, e, until, reason)
+		if err = errors.Join(err, a.Release(ctx, early)); err != nil {
+			return nil, nil, err
+		}
 	}
 	m, err := a.Manifest(ctx, e)
 	if err != nil {
 		return nil, nil, errors.Join(err, a.Release(ctx, h))
 	}
 	return m, h, nil
+}
+
+func (a *Archive) putHold(ctx context.Context, e Entry, until time.Time, reason string) (*Hold, error) {
+	id, err := a.newULID()
+	if err != nil {
+		return nil, err
+	}
+	h := &Hold{Attempt: e.Attempt, Until: until.UTC().Truncate(time.Second), Reason: reason}
+	fields := []field{{'t', strconv.FormatInt(h.Until.Unix(), 10)}, {'u', id}}
+	text, err := name{lead: e.Attempt, fields: fields}.fits(len(fields))
+	if err != nil {
+		return nil, err
+	}
+	h.key = e.prefix(kindHold) + text + ".json"
+	if err := a.putSigned(ctx, h.key, h, store.Options{}); err != nil {
+		return nil, fmt.Errorf("hold backup %s: %w", e.ID, err)
+	}
+	return h, nil
 }
 
 // Release ends a hold. A repeat does nothing.

@@ -39,7 +39,7 @@ func (a *Archive) Plan(ctx context.Context, s Scope, r Retention) (*Plan, error)
 		return nil, err
 	}
 	p := &Plan{Scope: s, now: now}
-	entries, known := c.Entries, map[string]bool{}
+	entries, known := newestFirst(c.Entries), map[string]bool{}
 	restored := restorations{archive: a, named: proofs, signed: map[string]bool{}}
 	for {
 		proven := ""

@@ -157,40 +157,6 @@ func TestPruneAgainstRestore(t *testing.T) {
 	}
 }
 
-func TestHold(t *testing.T) {
-	keys, _ := testKeys(t)
-	s := directory(t)
-	a := Open(s, keys)
-	for i := range 2 {
-		mustSave(t, a, fmt.Sprintf("b%d", i), pages(100))
-	}
-	_, h, err := a.Hold(t.Context(), find(t, a, "b0"), time.Hour, "restore of my-db")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := prune(t, a, Retention{Last: 1}); len(r.Deleted) != 0 {
-		t.Errorf("a held backup was pruned: %+v", r)
-	}
-	if err := a.Remove(t.Context(), find(t, a, "b0")); err == nil {
-		t.Error("a held backup was removed")
-	}
-	for range 2 {
-		if err := a.Release(t.Context(), h); err != nil {
-			t.Error(err)
-		}
-	}
-	if r := prune(t, a, Retention{Last: 1}); !slices.Equal(r.Deleted, []string{"b0"}) {
-		t.Errorf("%+v", r)
-	}
-	if _, _, err := a.Hold(t.Context(), Entry{Scope: scope, ID: "b0", Attempt: h.Attempt, Key: "manifests/none"},
-		time.Hour, "late"); !errors.Is(err, ErrNotFound) {
-		t.Error(err)
-	}
-	if got := storetest.Keys(t, s, "holds/"); len(got) != 0 {
-		t.Errorf("holds are left: %q", got)
-	}
-}
-
 // TestCollect leaves an attempt behind and one under way.
 func TestCollect(t *testing.T) {
 	keys, _ := testKeys(t)

@@ -1,7 +1,10 @@
 package archive
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -36,15 +39,15 @@ func (r Retention) keepsAll() bool {
 	return r.Within <= 0 && r.Last <= 0 && r.Daily <= 0 && r.Weekly <= 0 && r.Monthly <= 0 && r.Yearly <= 0
 }
 
-// Decide judges the entries of one cluster, newest first. now is the store's time, as are the times at which the
-// manifests appeared. proven reports whether the proof of an entry can be relied on; it must know that already, so that
-// the same entries give the same decisions. The newest backup, the newest one that was ever restored, what a hold
-// keeps, and what another kept one adds to always stay.
+// Decide judges the entries of one cluster, and returns them newest first. now is the store's time, as are the times
+// at which the manifests appeared. proven reports whether the proof of an entry can be relied on; it must know that
+// already, so that the same entries give the same decisions. The newest backup, the one that was stored last, the
+// newest one that was ever restored, what a hold keeps, and what another kept one adds to always stay.
 func (r Retention) Decide(entries []Entry, now time.Time, proven func(Entry) bool) []Decision {
-	d := decider{out: make([]Decision, len(entries)), byAttempt: map[string]int{}}
-	for i, e := range entries {
+	d := decider{out: make([]Decision, len(entries)), byAttempt: map[string][]int{}}
+	for i, e := range newestFirst(entries) {
 		d.out[i] = Decision{Entry: e, Reason: "no rule keeps it"}
-		d.byAttempt[e.Attempt] = i
+		d.byAttempt[e.Attempt] = append(d.byAttempt[e.Attempt], i)
 	}
 	d.always(now, proven, r.keepsAll())
 	d.recent(r, now)
@@ -56,9 +59,26 @@ func (r Retention) Decide(entries []Entry, now time.Time, proven func(Entry) boo
 	return d.out
 }
 
+// newestFirst sorts by when backups were started, as far as that can be believed.
+func newestFirst(entries []Entry) []Entry {
+	return slices.SortedStableFunc(slices.Values(entries), func(x, y Entry) int {
+		return cmp.Or(y.started().Compare(x.started()), strings.Compare(y.Attempt, x.Attempt))
+	})
+}
+
+// started is by the clock of who took the backup, and not later than the store stored it: one that a clock far ahead
+// named would be the newest for years. What was imported is as old as it was.
+func (e Entry) started() time.Time {
+	at := e.StartedAt
+	if at.IsZero() || !e.Stored.IsZero() && e.Stored.Before(at) {
+		at = e.Stored
+	}
+	return at.Truncate(time.Second) // no store tells more for sure
+}
+
 type decider struct {
 	out       []Decision
-	byAttempt map[string]int
+	byAttempt map[string][]int
 }
 
 func (d *decider) keep(i int, reason string) {
@@ -68,7 +88,7 @@ func (d *decider) keep(i int, reason string) {
 }
 
 func (d *decider) always(now time.Time, proven func(Entry) bool, all bool) {
-	restorable := ""
+	restorable, last := "", d.last()
 	for i, e := range d.out {
 		switch {
 		case e.HeldUntil.After(now):
@@ -77,6 +97,8 @@ func (d *decider) always(now time.Time, proven func(Entry) bool, all bool) {
 			d.keep(i, "no schedule took it")
 		case i == 0:
 			d.keep(i, "the newest")
+		case i == last:
+			d.keep(i, "the last that was stored")
 		case all:
 			d.keep(i, "nothing says what may go")
 		}
@@ -87,6 +109,18 @@ func (d *decider) always(now time.Time, proven func(Entry) bool, all bool) {
 			d.keep(i, "the newest that was restored and compared")
 		}
 	}
+}
+
+// last is the scheduled backup that the store stored last; -1 if there is none. It may be named as an older one: by a
+// clock that is behind.
+func (d *decider) last() int {
+	last := -1
+	for i, e := range d.out {
+		if e.Scheduled && (last < 0 || e.Stored.After(d.out[last].Stored)) {
+			last = i
+		}
+	}
+	return last
 }
 
 func (d *decider) recent(r Retention, now time.Time) {
@@ -107,13 +141,13 @@ func (d *decider) window(w time.Duration, now time.Time) {
 	if w <= 0 {
 		return
 	}
+	behind := false
 	for i, e := range d.out {
 		if now.Sub(e.Stored) < w {
 			d.keep(i, "in the window of the log")
-		} else if e.Log != nil {
-			d.out[i].counts = true
+		} else if e.Log != nil && !behind {
+			behind, d.out[i].counts = true, true
 			d.keep(i, "the window of the log begins behind it")
-			return
 		}
 	}
 }
@@ -162,11 +196,17 @@ func (d *decider) periods(p period) {
 	}
 }
 
-// parents keeps what kept ones add to. A parent is older, so that one pass from the newest on finds all.
+// parents keeps what kept ones add to. Names may lie about which one is older, and two may claim one attempt.
 func (d *decider) parents() {
-	for _, e := range d.out {
-		if parent, ok := d.byAttempt[e.Parent]; e.Keep && ok {
-			d.keep(parent, addsTo(e.Entry))
+	for changed := true; changed; {
+		changed = false
+		for _, e := range d.out {
+			for _, parent := range d.byAttempt[e.Parent] {
+				if e.Keep && !d.out[parent].Keep {
+					d.keep(parent, addsTo(e.Entry))
+					changed = true
+				}
+			}
 		}
 	}
 }

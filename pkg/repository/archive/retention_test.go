@@ -80,6 +80,12 @@ func TestRetention(t *testing.T) {
 			},
 			want: []string{"11-23", "11-22", "11-21"},
 		},
+		"a parent under two names": {
+			rule: Retention{Last: 1}, days: 4, change: func(e []Entry) {
+				e[3].Attempt, e[0].Parent = e[2].Attempt, e[2].Attempt
+			},
+			want: []string{"11-23", "11-21", "11-20"},
+		},
 		"the window of the log": {
 			rule: Retention{Last: 1, LogWindow: 36 * time.Hour}, days: 5, change: func(e []Entry) {
 				for i := range e {
@@ -116,6 +122,56 @@ func TestRetentionInAZone(t *testing.T) {
 	got := Retention{Daily: 2, Location: zone}.Decide(entries, entries[0].Stored, nil)
 	if d := cmp.Diff([]string{"b", "a"}, kept(got)); d != "" {
 		t.Errorf("kept (-want +got):\n%s", d)
+	}
+}
+
+// TestRetentionOfWrongClocks: backups whose names lie about when they were taken.
+func TestRetentionOfWrongClocks(t *testing.T) {
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	at := func(id, from string, stored time.Duration) Entry {
+		started, err := time.Parse(time.DateOnly, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Entry{ID: id, Attempt: from + id, Scheduled: true, StartedAt: started, Stored: now.Add(-stored),
+			Log: &LogStart{Timeline: "1", Segment: id}}
+	}
+	const day = 24 * time.Hour
+	for name, c := range map[string]struct {
+		rule    Retention
+		entries []Entry
+		want    []string
+	}{
+		"far ahead": {
+			rule:    Retention{Last: 1},
+			entries: []Entry{at("ahead", "2036-01-01", 10*day), at("fresh", "2026-11-23", time.Hour)},
+			want:    []string{"fresh"},
+		},
+		"behind": {
+			rule: Retention{Last: 1},
+			entries: []Entry{at("yesterday", "2026-11-22", day), at("older", "2026-11-21", 2*day),
+				at("fresh", "2026-11-20", time.Hour)},
+			want: []string{"yesterday", "fresh"},
+		},
+		"imported, the newest first": {
+			rule: Retention{Last: 1},
+			entries: []Entry{at("c", "2026-11-22", 3*time.Hour), at("b", "2026-11-21", 2*time.Hour),
+				at("a", "2026-11-20", time.Hour)},
+			want: []string{"c", "a"},
+		},
+		"behind, in the window of the log": {
+			rule: Retention{Last: 1, LogWindow: 36 * time.Hour},
+			entries: []Entry{at("c", "2026-11-23", time.Hour), at("b", "2026-11-21", 2*day), at("late", "2026-11-20", day),
+				at("a", "2026-11-19", 4*day)},
+			want: []string{"c", "b", "late"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := c.rule.Decide(c.entries, now, func(Entry) bool { return false })
+			if d := cmp.Diff(c.want, kept(got)); d != "" {
+				t.Errorf("kept (-want +got):\n%s", d)
+			}
+		})
 	}
 }
 
