@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // ParsePrefix is what a client puts before every key: "", or the text with one slash behind it.
@@ -39,8 +40,12 @@ func ParseEndpoint(text string) (*url.URL, error) {
 // connections is how many idle ones a client keeps.
 const connections = 16
 
+// answerTime is how long a store may take to begin its answer once it has the whole request.
+const answerTime = time.Minute
+
 // Transport makes connections to a store. Certificates of ca, in PEM, are trusted beside the system's. What arrives is
-// what the store sent: nothing is decompressed on the way.
+// what the store sent: nothing is decompressed on the way. A request ends with an error unless the answer to it begins
+// within a minute after its last byte was sent; how long bytes travel, there or back, is not bounded.
 func Transport(ca []byte) (*http.Transport, error) {
 	standard, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
@@ -49,6 +54,7 @@ func Transport(ca []byte) (*http.Transport, error) {
 	t := standard.Clone()
 	t.MaxIdleConnsPerHost = connections
 	t.DisableCompression = true
+	t.ResponseHeaderTimeout = answerTime
 	if len(ca) == 0 {
 		return t, nil
 	}

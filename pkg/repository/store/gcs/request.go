@@ -142,12 +142,13 @@ func read(r *http.Response, out any) error {
 	return nil
 }
 
-// passing reports whether a failure may pass. What a connection ended is repeated: objects are put only if absent.
+// passing reports whether a failure may pass. What a connection ended, or what the store did not answer in time, is
+// repeated: objects are put only if absent. Whether the caller has time left, pause tells.
 func passing(err error) bool {
 	var answer *answerError
 	var refused *oauth2.RetrieveError
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.Canceled):
 		return false
 	case errors.As(err, &refused) && refused.Response != nil:
 		return busy(refused.Response.StatusCode)
