@@ -47,7 +47,7 @@ func verbs() []torture.Verb[*scene] {
 	to := func(members string) func(*scene) {
 		return func(s *scene) { s.must("scale", "db", "--members", members, "--yes") }
 	}
-	return []torture.Verb[*scene]{
+	return append(everyday(), []torture.Verb[*scene]{
 		{Name: "PostgreSQL: upgrade", Stage: func(t *testing.T) *scene {
 			s := newVictim(t)
 			releases := s.releases(15)
@@ -75,7 +75,7 @@ func verbs() []torture.Verb[*scene] {
 		renewal(),
 		hold(),
 		founding(),
-	}
+	}...)
 }
 
 // founding is a cluster that begins with a database of a name, an owner and SQL, which is carried out once.
@@ -148,9 +148,7 @@ func staged(members string, more ...string) func(*testing.T) *scene {
 func newVictim(t *testing.T) *scene {
 	t.Helper()
 	s := newScene(t, "kill")
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), verbWithin)
-	t.Cleanup(cancel)
-	s.ctx, s.shared.Ctx = ctx, ctx
+	s.lasts(verbWithin)
 	return s
 }
 

@@ -17,7 +17,7 @@ const (
 	// cutFor is how long a node is off the network: several leases.
 	cutFor = 40 * time.Second
 	// awayFor is how long there is no control plane; the primary dies after a third of that.
-	awayFor = 2 * time.Minute
+	awayFor = 10 * time.Minute
 	// deadFor is how long a primary is killed whenever it is back: longer than its lease.
 	deadFor = 20 * time.Second
 	// takenWithin is the longest time without a row when a primary is lost.
@@ -58,6 +58,7 @@ func TestOutages(t *testing.T) {
 	} {
 		t.Run(strings.NewReplacer(" ", "-", ",", "").Replace(o.name), func(t *testing.T) {
 			s := newScene(t, "outage")
+			s.lasts(testWithin + awayFor)
 			machine, err := s.site.Machine()
 			if errors.Is(err, harness.ErrNoMachine) {
 				t.Skip(err)

@@ -50,6 +50,13 @@ func newScene(t *testing.T, prefix string) *scene {
 	return s
 }
 
+// lasts gives a scene another bound than testWithin.
+func (s *scene) lasts(within time.Duration) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), within)
+	s.Cleanup(cancel)
+	s.ctx, s.shared.Ctx = ctx, ctx
+}
+
 // clear removes what the test made, and tells all there is to know after a failure.
 func (s *scene) clear() {
 	ctx, cancel := context.WithTimeout(context.Background(), goneWithin+time.Minute)
