@@ -35,8 +35,8 @@ func everyday() []torture.Verb[*scene] {
 			s.must("stop", "db", "--yes")
 			return []string{"start", "db"}
 		}, Check: healthy, Reset: none},
-		{Name: "PostgreSQL: user create", Stage: staged("3"), Arm: verb("user", "create", "db", "alice", "--database", "sales"),
-			Check: func(s *scene) {
+		{Name: "PostgreSQL: user create", Stage: staged("3"),
+			Arm: verb("user", "create", "db", "alice", "--database", "sales"), Check: func(s *scene) {
 				s.settled(3)
 				if r := s.must("user", "list", "db"); strings.Count(r.Stdout, "alice ") != 2 {
 					s.Errorf("alice is not listed once:\n%s", r.Stdout)
