@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,21 +37,35 @@ func (l *Log) Claim(ctx context.Context, by []string) error {
 		case len(known) > 0 && len(missing) == len(by):
 			return fmt.Errorf("archive the log of %s: %w, as %s in %s says, so this cluster is a copy. A restore in place "+
 				"gives it a log of its own. If the other one is gone for good, delete that", l.scope.Cluster, ErrOwner,
-				strings.Join(objects, " and "), l.archive.store.URL())
+				named(objects), l.archive.store.URL())
 		}
-		last := 0 // a person may have deleted one in between
-		for _, o := range objects {
-			if n, err := strconv.Atoi(path.Base(o)); err == nil {
-				last = max(last, n)
-			}
-		}
-		key := l.ownerPrefix() + strconv.Itoa(last+1)
-		err = l.archive.store.Put(ctx, key, []byte(strings.Join(missing, "\n")+"\n"), store.Options{})
+		err = l.archive.store.Put(ctx, l.freeOwner(objects), []byte(strings.Join(missing, "\n")+"\n"), store.Options{})
 		// Somebody else was faster: then what that one said counts.
 		if err != nil && !errors.Is(err, store.ErrExists) {
 			return fmt.Errorf("claim the log of %s: %w", l.scope.Cluster, err)
 		}
 	}
+}
+
+// freeOwner is a key that none of the objects has. Who sees the same ones chooses the same key, so that one of them has
+// it. The numbers have gaps where a person deleted one, and those that somebody else chose may be of any size.
+func (l *Log) freeOwner(objects []string) string {
+	for n := len(objects) + 1; ; n++ {
+		if key := l.ownerPrefix() + strconv.Itoa(n); !slices.Contains(objects, key) {
+			return key
+		}
+	}
+}
+
+// named joins keys for people. What somebody else chose is quoted where a terminal would not show it as it is.
+func named(keys []string) string {
+	out := slices.Clone(keys)
+	for i, key := range out {
+		if !printable(key) {
+			out[i] = strconv.Quote(key)
+		}
+	}
+	return strings.Join(out, " and ")
 }
 
 func (l *Log) ownerPrefix() string { return l.scope.prefix(kindOwner) + segment(l.incarnation) + "/" }
@@ -72,7 +85,7 @@ func (l *Log) owners(ctx context.Context) (known, objects []string, err error) {
 			known = append(known, lines.Text())
 		}
 		if err := errors.Join(lines.Err(), in.Close()); err != nil {
-			return nil, nil, fmt.Errorf("read %s: %w", o.Key, err)
+			return nil, nil, fmt.Errorf("read %s: %w", named([]string{o.Key}), err)
 		}
 		objects = append(objects, o.Key)
 	}

@@ -3,6 +3,9 @@ package archive
 import (
 	"context"
 	"errors"
+	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -92,4 +95,68 @@ func TestClaimAtOnce(t *testing.T) {
 	if len(won) != 1 {
 		t.Errorf("it belongs to %v", won)
 	}
+}
+
+// strange is a store with one object whose key and content somebody else chose, and what was put since.
+type strange struct {
+	store.Store
+
+	objects map[string]string
+	calls   int
+}
+
+func (*strange) URL() string { return "strange" }
+
+func (s *strange) List(context.Context, string, string) (store.Page, error) {
+	var p store.Page
+	for _, key := range slices.Sorted(maps.Keys(s.objects)) {
+		p.Objects = append(p.Objects, store.Object{Key: key, Size: int64(len(s.objects[key]))})
+	}
+	return p, nil
+}
+
+func (s *strange) Get(_ context.Context, key string, _, _ int64) (io.ReadCloser, error) {
+	return io.NopCloser(strings.NewReader(s.objects[key])), nil
+}
+
+func (s *strange) Put(_ context.Context, key string, body []byte, _ store.Options) error {
+	if s.calls++; s.calls > 10 {
+		return errors.New("it has no end")
+	}
+	if _, ok := s.objects[key]; ok {
+		return store.ErrExists
+	}
+	s.objects[key] = string(body)
+	return nil
+}
+
+func FuzzClaim(f *testing.F) {
+	f.Add("1", "a\n")
+	f.Add("9223372036854775807", "me\n")
+	f.Add("-1/../2", "me")
+	f.Add("\x1b[2J", "a\nb\n")
+	f.Add("2", strings.Repeat("x", maxOwner+1))
+	f.Fuzz(func(t *testing.T, number, content string) {
+		s := &strange{objects: map[string]string{}}
+		l := Open(s, Keys{}).Log(scope, "1")
+		s.objects[l.ownerPrefix()+number] = content
+		err := l.Claim(t.Context(), []string{"me", "myself"})
+		of := map[string]bool{}
+		for line := range strings.Lines(content[:min(len(content), maxOwner)]) {
+			of[strings.TrimRight(line, "\r\n")] = true
+		}
+		mine := len(of) == 0 || of["me"] || of["myself"]
+		switch {
+		case err == nil && !mine:
+			t.Fatalf("%q of %q is taken over", number, content)
+		case err != nil && !printable(err.Error()):
+			t.Fatalf("%q of %q shows %q", number, content, err)
+		case errors.Is(err, ErrOwner) && mine, err != nil && strings.Contains(err.Error(), "no end"):
+			t.Fatalf("%q of %q: %v", number, content, err)
+		case err == nil && l.Claim(t.Context(), []string{"me", "myself"}) != nil:
+			t.Fatalf("%q of %q: a repeat differs", number, content)
+		case err == nil && l.Claim(t.Context(), []string{"me", "renewed"}) != nil:
+			t.Fatalf("%q of %q: a certificate can't be renewed", number, content)
+		}
+	})
 }

@@ -197,17 +197,20 @@ func (at *scratch) unpack(said statement, frames []byte) ([]byte, error) {
 	if at.decoder == nil {
 		// What it would compare at the end is compared below, by SHA-256.
 		decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxSegment),
-			zstd.IgnoreChecksum(true))
+			zstd.WithDecodeAllCapLimit(true), zstd.IgnoreChecksum(true))
 		if err != nil {
 			return nil, fmt.Errorf("make a decompressor: %w", err)
 		}
 		at.decoder = decoder
 	}
-	body, err := at.decoder.DecodeAll(frames, at.body[:0])
+	if cap(at.body) < said.Bytes {
+		at.body = make([]byte, 0, said.Bytes)
+	}
+	// Who can't sign can put other frames behind a signed statement: they get no more room than it says.
+	body, err := at.decoder.DecodeAll(frames, at.body[:0:said.Bytes])
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	at.body = body
 	if sum := sha256.Sum256(body); len(body) != said.Bytes || hex.EncodeToString(sum[:]) != said.SHA256 {
 		return nil, fmt.Errorf("%w: its content is not what was signed", ErrDamaged)
 	}
@@ -221,7 +224,7 @@ func shortHash(sum string) string { return sum[:min(len(sum), 32)] }
 // step by step, because several segments are in memory at once.
 func sized(r io.Reader, size int64, free []byte) ([]byte, error) {
 	out := bytes.NewBuffer(free[:0])
-	out.Grow(int(min(size, store.MaxPut)) + bytes.MinRead)
+	out.Grow(int(min(max(size, 0), store.MaxPut)) + bytes.MinRead)
 	_, err := out.ReadFrom(io.LimitReader(r, store.MaxPut))
 	return out.Bytes(), err
 }
