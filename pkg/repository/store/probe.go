@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -30,7 +31,8 @@ type Retainer interface {
 
 // Probe finds out what a store really does: it stores, reads, lists and deletes small objects under "probe/", and
 // tries what must be refused. ErrLies, beside the facts, if a required one is missing; retention is required only
-// if it is asked for. Some seconds pass where retention is proven.
+// if it is asked for. Some seconds pass where retention is proven. Where the store retains each new object, those of
+// the trial stay, and a fact says so.
 func Probe(ctx context.Context, s Store, retention bool) ([]Fact, error) {
 	p := prober{store: s, key: "probe/object-" + rand.Text()}
 	for _, step := range []func(context.Context) error{p.write, p.putTwice, p.upload, p.list, p.clock, p.remove} {
@@ -39,6 +41,9 @@ func Probe(ctx context.Context, s Store, retention bool) ([]Fact, error) {
 		}
 	}
 	c, err := s.Capabilities(ctx)
+	if err == nil && p.kept != nil {
+		err = p.retains(ctx, c)
+	}
 	if err != nil {
 		return p.facts, fmt.Errorf("probe %s: %w", s.URL(), err)
 	}
@@ -63,6 +68,10 @@ type prober struct {
 	store Store
 	key   string
 	facts []Fact
+	// ahead is by how much the store's clock is ahead of this machine's.
+	ahead time.Duration
+	// kept is why the object stays: the store retains it, though nobody asked for that.
+	kept error
 }
 
 func (p *prober) add(what string, ok, required bool, detail string) {
@@ -103,7 +112,7 @@ func (p *prober) putTwice(ctx context.Context) error {
 
 // upload stores one in parts, over the first, which some stores allow: names of such objects are unique.
 func (p *prober) upload(ctx context.Context) error {
-	key, body := p.key+"-parts", bytes.Repeat([]byte("p"), PartSize+1)
+	key, body := "probe/parts-"+rand.Text(), bytes.Repeat([]byte("p"), PartSize+1)
 	u, err := p.store.Upload(ctx, key, Options{})
 	if err != nil {
 		return err
@@ -118,7 +127,10 @@ func (p *prober) upload(ctx context.Context) error {
 	}
 	o, err := p.store.Head(ctx, key)
 	p.add("takes an object in parts", err == nil && o.Size == PartSize+1, true, "")
-	return errors.Join(err, p.store.Delete(ctx, key))
+	if deleted := p.store.Delete(ctx, key); !errors.Is(deleted, ErrRetained) {
+		err = errors.Join(err, deleted)
+	}
+	return err
 }
 
 func (p *prober) list(ctx context.Context) error {
@@ -129,7 +141,8 @@ func (p *prober) list(ctx context.Context) error {
 
 func (p *prober) clock(ctx context.Context) error {
 	now, within, err := Clock(ctx, p.store)
-	off := time.Since(now).Round(time.Second)
+	p.ahead = time.Until(now)
+	off := (-p.ahead).Round(time.Second)
 	same := off.Abs() <= within+time.Minute
 	p.add("has the same time as this machine", same, false, "its clock is "+off.String()+" behind")
 	return err
@@ -137,11 +150,61 @@ func (p *prober) clock(ctx context.Context) error {
 
 func (p *prober) remove(ctx context.Context) error {
 	err := p.store.Delete(ctx, p.key)
-	if errors.Is(err, ErrDenied) {
-		p.add("lets these credentials delete", false, false, "prune needs others")
+	if errors.Is(err, ErrRetained) {
+		p.kept = err
 		return nil
 	}
-	_, gone := p.store.Head(ctx, p.key)
-	p.add("lets these credentials delete", err == nil && errors.Is(gone, ErrNotFound), false, "")
+	return p.removed(ctx, p.key, err)
+}
+
+// removed judges a deletion that nothing forbids.
+func (p *prober) removed(ctx context.Context, key string, err error) error {
+	if errors.Is(err, ErrDenied) {
+		p.add(deletes, false, false, "prune needs others")
+		return nil
+	}
+	_, gone := p.store.Head(ctx, key)
+	p.add(deletes, err == nil && errors.Is(gone, ErrNotFound), false, "")
 	return err
+}
+
+const deletes = "lets these credentials delete"
+
+// retainShortly is how long an object is retained that is to be deleted.
+const retainShortly = 3 * time.Second
+
+// retains says how a store retains each new object, and deletes one for which a shorter time was asked.
+func (p *prober) retains(ctx context.Context, c Capabilities) error {
+	o, err := p.store.Head(ctx, p.key)
+	if err != nil {
+		return err
+	}
+	how := c.Default
+	if !o.RetainedUntil.IsZero() {
+		how = strings.TrimPrefix(how+", until "+o.RetainedUntil.UTC().Format(time.RFC3339), ", ")
+	}
+	p.add("retains each new object", true, false, strings.TrimPrefix(how+
+		"; the small objects of this trial, under probe/, stay until their retention ends", "; "))
+	if !c.Retention {
+		p.add(deletes, false, false, "not tried: the store takes no shorter retention")
+		return nil
+	}
+	key, until := "probe/retained-"+rand.Text(), time.Now().Add(p.ahead+retainShortly)
+	if err := p.store.Put(ctx, key, nil, Options{RetainUntil: until}); err != nil {
+		return err
+	}
+	// Seconds count, and both clocks are known to the second.
+	timer := time.NewTimer(retainShortly + 2*time.Second)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	err = p.store.Delete(ctx, key)
+	if errors.Is(err, ErrRetained) {
+		p.add(deletes, false, false, "not known: by the clock of this machine the retention has not ended")
+		return nil
+	}
+	return p.removed(ctx, key, err)
 }

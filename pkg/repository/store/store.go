@@ -42,6 +42,9 @@ type Object struct {
 	Size int64
 	// Modified is the time of the store's clock at which the object appeared.
 	Modified time.Time
+	// RetainedUntil is when the store lets the object be deleted, as Head tells it; zero if it does so now, or where
+	// the store does not say.
+	RetainedUntil time.Time `json:",omitzero"`
 }
 
 // Page is one page of a listing, in ascending order of keys, bytewise.
@@ -105,6 +108,8 @@ type Capabilities struct {
 	// Versioning: deleted and replaced objects stay as old versions, which cost space until a rule of the
 	// bucket removes them.
 	Versioning bool `json:"versioning"`
+	// Default says how a rule of the store retains each new object, for people; "" if it does not, or does not say.
+	Default string `json:"default,omitempty"`
 	// Checksums: the store compares a checksum of what arrives.
 	Checksums bool `json:"checksums"`
 	// Free is how many bytes fit still; 0 where that is not known.

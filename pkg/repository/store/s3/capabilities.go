@@ -20,8 +20,8 @@ func (s *Store) Capabilities(ctx context.Context) (store.Capabilities, error) {
 	if versions, err := s.client.GetBucketVersioning(ctx, s.bucket); err == nil {
 		c.Versioning = versions.Enabled()
 	}
-	if lock, _, _, _, err := s.client.GetObjectLockConfig(ctx, s.bucket); err == nil {
-		c.Retention = lock == "Enabled"
+	if r, err := s.rule(ctx); err == nil {
+		c.Retention, c.Default = r.enabled, r.String()
 	}
 	if s.config.Checksum != ChecksumOff {
 		compares, err := s.compares(ctx)
@@ -44,7 +44,10 @@ func (s *Store) compares(ctx context.Context) (bool, error) {
 	options.UserMetadata = map[string]string{headerCRC32C: crc32c([]byte("something else"))}
 	err := s.put(ctx, key, []byte("checksum\n"), options)
 	if err == nil {
-		return false, s.Delete(ctx, key)
+		if err = s.Delete(ctx, key); errors.Is(err, store.ErrRetained) {
+			err = nil
+		}
+		return false, err
 	}
 	if errors.Is(err, store.ErrDenied) || ctx.Err() != nil {
 		return false, err

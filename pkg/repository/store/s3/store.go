@@ -26,7 +26,6 @@ const (
 
 	headerCRC32C    = "x-amz-checksum-crc32c"
 	headerAlgorithm = "x-amz-checksum-algorithm"
-	headerRetain    = "X-Amz-Object-Lock-Retain-Until-Date"
 )
 
 // Store is one bucket, or what is below a prefix of one.
@@ -37,6 +36,7 @@ type Store struct {
 	bucket, prefix string
 	config         Config
 	secure         bool
+	lock           lock
 }
 
 var _ store.Store = (*Store)(nil)
@@ -123,7 +123,8 @@ func (s *Store) Head(ctx context.Context, key string) (store.Object, error) {
 	if err != nil {
 		return store.Object{}, s.explain(ctx, err, "ask for "+key)
 	}
-	return store.Object{Key: key, Size: info.Size, Modified: info.LastModified}, nil
+	kept, err := s.kept(ctx, info)
+	return store.Object{Key: key, Size: info.Size, Modified: info.LastModified, RetainedUntil: kept.until}, err
 }
 
 // List makes one request. The token is the last key of the page before.
@@ -161,8 +162,12 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if err != nil {
 		return s.explain(ctx, err, "ask for "+key)
 	}
-	if until, err := time.Parse(time.RFC3339, info.Metadata.Get(headerRetain)); err == nil && until.After(time.Now()) {
-		return fmt.Errorf("delete %s in %s: %w until %s", key, s.URL(), store.ErrRetained, until.UTC().Format(time.RFC3339))
+	kept, err := s.kept(ctx, info)
+	if err != nil {
+		return err
+	}
+	if how := kept.String(); how != "" {
+		return fmt.Errorf("delete %s in %s: %w %s", key, s.URL(), store.ErrRetained, how)
 	}
 	err = s.client.RemoveObject(ctx, s.bucket, s.prefix+key, minio.RemoveObjectOptions{})
 	return s.explain(ctx, err, "delete "+key)

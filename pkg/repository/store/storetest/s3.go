@@ -100,6 +100,22 @@ func (s *S3) Config(t testing.TB, lock bool) s3.Config {
 	return c
 }
 
+// Retaining names a new bucket that retains each new object for a day.
+func (s *S3) Retaining(t testing.TB) s3.Config {
+	t.Helper()
+	c := s.Config(t, true)
+	b, err := s3.Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Close() }()
+	mode, length, unit := minio.Governance, uint(1), minio.Days
+	if err := b.Client().SetBucketObjectLockConfig(context.Background(), c.Bucket, &mode, &length, &unit); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // MakeBucket makes the bucket of a configuration.
 func MakeBucket(t testing.TB, c s3.Config, lock bool) {
 	t.Helper()
