@@ -15,12 +15,32 @@ func IncarnationOf(c *v1alpha1.DatabaseCluster) *v1alpha1.Incarnation {
 		Auth: c.Spec.Auth.Enabled, Stopped: c.Spec.Stopped}
 }
 
-// ReturnToIncarnation makes the cluster what it was before the operation began
-// another incarnation. A repeat changes nothing.
+// ReturnsTo is the incarnation that the operation goes back to: the one that it replaced, if it is being stepped back,
+// or the one that another operation replaced, if it takes that back; nil if the record says neither.
+func ReturnsTo(op *v1alpha1.Operation) *v1alpha1.Incarnation {
+	if TakesRestoreBack(op) && op.Status.Phase != v1alpha1.PhaseCancelling {
+		return op.Spec.ToIncarnation
+	}
+	return op.Spec.FromIncarnation
+}
+
+// TakesRestoreBack reports whether an operation takes back a restore in place that came to its end.
+func TakesRestoreBack(op *v1alpha1.Operation) bool { return op != nil && op.Spec.ToIncarnation != nil }
+
+// ReturnToIncarnation makes the cluster what it was before another incarnation began, see ReturnsTo. A repeat changes
+// nothing.
 func ReturnToIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) {
-	from := op.Spec.FromIncarnation.DeepCopy()
+	from, now := ReturnsTo(op).DeepCopy(), c.Status.Bootstrap
 	c.Spec.RestoreFrom, c.Spec.Auth.Enabled, c.Spec.Stopped = from.RestoreFrom, from.Auth, from.Stopped
-	c.Status.Bootstrap = &from.Bootstrap
+	switch {
+	case TakesRestoreBack(op) && now.Token == from.Bootstrap.Token:
+	case TakesRestoreBack(op):
+		// The volumes that are left keep a copy of the record, too, which must not pass for the newest one.
+		from.Bootstrap.Incarnation = now.Incarnation + 1
+		c.Status.Bootstrap = &from.Bootstrap
+	default:
+		c.Status.Bootstrap = &from.Bootstrap
+	}
 	if Converts(op) {
 		c.Spec.Version, c.Spec.Image = op.Spec.FromVersion, op.Spec.FromImage
 	}

@@ -38,7 +38,8 @@ type Bootstrap struct {
 	// Unfinished says that the users of a new cluster and its initial SQL are not all there yet. It is written down
 	// with the cluster, so that it outlives the record of the operation that creates it.
 	Unfinished bool `json:"unfinished,omitempty"`
-	// Incarnation counts in-place restores.
+	// Incarnation counts in-place restores, and what takes them back: of two copies of a record the one that counted
+	// further is the later.
 	Incarnation int32 `json:"incarnation,omitempty"`
 }
 

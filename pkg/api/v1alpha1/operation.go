@@ -78,6 +78,8 @@ type Incarnation struct {
 	// Auth and Stopped are whether clients had to log in, and whether the cluster was wanted stopped.
 	Auth    bool `json:"auth,omitempty"`
 	Stopped bool `json:"stopped,omitempty"`
+	// Backup is the safety backup that was taken before it ended; nil if there was none, or it has not ended.
+	Backup *BackupSource `json:"backup,omitempty"`
 }
 
 // Compaction is how much of the history of its data a database drops.

@@ -141,6 +141,9 @@ type RestoreParameters struct {
 	KeepRevision bool `json:"keepRevision,omitempty"`
 	// FromIncarnation is what is replaced in place: where cancel goes back to.
 	FromIncarnation *Incarnation `json:"fromIncarnation,omitempty"`
+	// ToIncarnation is set for a restore that takes another one back: the incarnation that the other one replaced, on
+	// whose volumes the cluster goes on.
+	ToIncarnation *Incarnation `json:"toIncarnation,omitempty"`
 }
 
 // RecoverParameters are those of recover.

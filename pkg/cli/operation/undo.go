@@ -32,6 +32,7 @@ func NewUndo(f *command.Factory) *cobra.Command {
 - upgrade, downgrade: the other way round, as far as the database can
 - stop, start, user auth, switchover: back to what was before
 - user create: deletes the user
+- restore --in-place: back to the volumes from before, as long as they are there
 - pause: resumes
 
 Anything else is refused, with the reason and what to type instead. So is what was changed since. An operation that
@@ -81,13 +82,19 @@ func (u *undo) carryOut(ctx context.Context, args []string) error {
 		way.Title)
 	if u.Planning() || u.DryRun != command.DryRunNone {
 		u.Factory.Note("%s", what)
+		for _, s := range way.Lost {
+			u.Factory.Note("  lost: %s", s)
+		}
+		for _, s := range way.Kept {
+			u.Factory.Note("  kept: %s", s)
+		}
 		for _, s := range way.Stays {
 			u.Factory.Note("  not restored: %s", s)
 		}
 	}
 	in.Request.Operation, in.Verbed = spec, string(way.Of.Spec.Verb)+" taken back"
 	in.Ask = func(p *planner.Prepared) (command.Question, error) {
-		return command.Question{What: what, Lost: way.Lost, Stays: way.Stays, Cluster: p.State.Cluster}, nil
+		return command.Question{What: what, Lost: way.Lost, Kept: way.Kept, Stays: way.Stays, Cluster: p.State.Cluster}, nil
 	}
 	return u.Run(ctx, in)
 }

@@ -102,7 +102,7 @@ func (l *Executor) performers() map[ops.Action]performer {
 		ops.ActionConvert:        effect(l.convertInPlace),
 		ops.ActionRevert:         effect(l.revertInPlace),
 		ops.ActionNewIncarnation: l.beginIncarnation,
-		ops.ActionOldIncarnation: effect(l.returnToIncarnation),
+		ops.ActionOldIncarnation: l.returnToIncarnation,
 		ops.ActionForgetPods:     effect(l.forgetPods),
 		ops.ActionFence:          effect(l.fence),
 		ops.ActionExamine:        l.examine,

@@ -22,14 +22,14 @@ func (l *Executor) beginIncarnation(ctx context.Context, t task) (ops.Result, er
 
 // returnToIncarnation ends what loads a backup into the new incarnation's volume, and
 // writes the former founding into the cluster. The volume of a former member that was taken over, and can go back, goes
-// back first.
-func (l *Executor) returnToIncarnation(ctx context.Context, t task) error {
+// back first. It names the volumes that stay behind when a restore is taken back.
+func (l *Executor) returnToIncarnation(ctx context.Context, t task) (ops.Result, error) {
 	for _, h := range t.Kube.Helpers {
 		if h.Purpose != helperpod.PurposeLoad {
 			continue
 		}
 		if err := helperpod.Delete(ctx, l.Client, l.Namespace, h.Name); err != nil {
-			return fmt.Errorf("remove loader pod %s: %w", h.Name, err)
+			return ops.Result{}, fmt.Errorf("remove loader pod %s: %w", h.Name, err)
 		}
 	}
 	if f := t.Bootstrap(); f.InPlace == v1alpha1.InPlaceReverted {
@@ -37,8 +37,9 @@ func (l *Executor) returnToIncarnation(ctx context.Context, t task) error {
 		before.Cluster = t.Cluster.DeepCopy()
 		ops.ReturnToIncarnation(before.Cluster, t.Operation)
 		if err := l.takeOver(ctx, before, f.Members[0]); err != nil {
-			return err
+			return ops.Result{}, err
 		}
 	}
-	return l.change(ctx, func(c *v1alpha1.DatabaseCluster) { ops.ReturnToIncarnation(c, t.Operation) })
+	return ops.Result{Facts: operation.LeftVolumes(t.State)},
+		l.change(ctx, func(c *v1alpha1.DatabaseCluster) { ops.ReturnToIncarnation(c, t.Operation) })
 }

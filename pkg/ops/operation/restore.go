@@ -31,7 +31,7 @@ func (Restore) Manners() ops.Manners {
 			return from != nil && from.Bootstrap.ClusterID != ""
 		},
 		Same: func(have, asked v1alpha1.OperationSpec) bool {
-			return have.InPlace == asked.InPlace && (have.Source == nil) == (asked.Source == nil) &&
+			return have.InPlace == asked.InPlace && have.Undoes == asked.Undoes && (have.Source == nil) == (asked.Source == nil) &&
 				(have.Source == nil || *have.Source == *asked.Source)
 		},
 	}
@@ -49,6 +49,9 @@ func (Restore) Check(e engine.Engine, o v1alpha1.OperationSpec, c, wanted *v1alp
 	if _, counts := e.(engine.CompactionRules); o.KeepRevision && !counts {
 		return &engine.Refusal{Check: "history", Reason: "a database of " + e.Name() + " has no revision to keep",
 			Hint: "leave --keep-revision out"}
+	}
+	if err := checkRestored(o, c); err != nil {
+		return err
 	}
 	return checkNew(e, o, c, wanted)
 }
@@ -69,7 +72,7 @@ func (Restore) Undo(u *rules.Undoing) error {
 	if name := u.Of.Spec.Cluster; !u.Of.Spec.InPlace {
 		return rules.NoUndo(name, name+" was made from a backup, and to take that back is to delete it", "")
 	}
-	return replacedData(u)
+	return undoRestore(u)
 }
 
 // replacedData refuses to undo what replaced the data, and says where the data of before is.
@@ -106,15 +109,18 @@ func KeptVolumes(s ops.State, former string) map[string]string {
 
 // restoreInPlace ends the present incarnation of a cluster: a safety backup, all
 // members stopped, their volumes kept, a new founding written down. What
-// follows is the founding of any restored cluster.
+// follows is the founding of any restored cluster. One that takes another back goes to the
+// volumes that the other one kept.
 func restoreInPlace(p rules.Situation) *ops.Decision {
 	if !p.S.Operation.Spec.InPlace {
 		return nil
 	}
-	if p.S.Cancelling() {
+	switch {
+	case p.S.Cancelling():
 		return returnToIncarnation(p)
-	}
-	if incarnationStarted(p) {
+	case ops.TakesRestoreBack(p.S.Operation):
+		return leaveIncarnation(p) // what follows is the start of any stopped cluster
+	case incarnationStarted(p):
 		return nil
 	}
 	if d := backups.ProveSource(p); d != nil {

@@ -13,27 +13,8 @@ import (
 // start on their volumes, which nobody touched meanwhile. Wherever it is
 // interrupted, the founding in force says what is left to do.
 func returnToIncarnation(p rules.Situation) *ops.Decision {
-	if incarnationStarted(p) {
-		if d := linkedStays(p); d != nil {
-			return d
-		}
-		if d := volumesLeft(p); d != nil {
-			return d
-		}
-		if names := p.Running(); len(names) > 0 {
-			if d := p.Lingering(names); d != nil {
-				return d
-			}
-			return rules.Do(ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime,
-				Deadline: rules.WaitDeadline, Touches: ops.StatefulSets(names),
-				Title: "Stop " + strings.Join(names, ", "), Reason: "the former members must not run next to them"})
-		}
-		if d := revertLinked(p); d != nil {
-			return d
-		}
-		return rules.Do(ops.Step{ID: string(ops.ActionOldIncarnation), Action: ops.ActionOldIncarnation,
-			Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline,
-			Title: "Go back to the former volumes", Reason: "they are as they were before the restore"})
+	if d := leaveIncarnation(p); d != nil {
+		return d
 	}
 	if names := neverServed(p); len(names) > 0 {
 		return rules.Do(ops.Step{ID: "delete-volumes/" + strings.Join(names, ","), Action: ops.ActionDeleteVolume,
@@ -58,6 +39,34 @@ func returnToIncarnation(p rules.Situation) *ops.Decision {
 	return &ops.Decision{Done: true}
 }
 
+// leaveIncarnation stops what runs, and goes back to another incarnation, see ops.ReturnsTo; nil once its founding is in
+// force.
+func leaveIncarnation(p rules.Situation) *ops.Decision {
+	if to := ops.ReturnsTo(p.S.Operation); to == nil || p.S.Bootstrap().Token == to.Bootstrap.Token {
+		return nil
+	}
+	if d := linkedStays(p); d != nil {
+		return d
+	}
+	if d := volumesLeft(p); d != nil {
+		return d
+	}
+	if names := p.Running(); len(names) > 0 {
+		if d := p.Lingering(names); d != nil {
+			return d
+		}
+		return rules.Do(ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime,
+			Deadline: rules.WaitDeadline, Touches: ops.StatefulSets(names),
+			Title: "Stop " + strings.Join(names, ", "), Reason: "the former members must not run next to them"})
+	}
+	if d := revertLinked(p); d != nil {
+		return d
+	}
+	title, reason := returning(p.S.Operation)
+	return rules.Do(ops.Step{ID: string(ops.ActionOldIncarnation), Action: ops.ActionOldIncarnation,
+		Risk: ops.RiskIrreversible, Deadline: rules.StepDeadline, Title: title, Reason: reason})
+}
+
 // dropReason says why nobody needs a volume of the new incarnation.
 func dropReason(p rules.Situation) string {
 	if ops.Links(p.S.Operation) {
@@ -68,9 +77,9 @@ func dropReason(p rules.Situation) string {
 
 // volumesLeft refuses to stop anything for volumes that are not there any more.
 func volumesLeft(p rules.Situation) *ops.Decision {
-	left, from, f := 0, p.S.Operation.Spec, p.S.Bootstrap()
+	left, from, f, to := 0, p.S.Operation.Spec, p.S.Bootstrap(), ops.ReturnsTo(p.S.Operation)
 	for _, m := range p.S.Kube.Members {
-		former := m.Volume.Token == from.FromIncarnation.Bootstrap.Token ||
+		former := m.Volume.Token == to.Bootstrap.Token ||
 			f.InPlace != "" && m.Name == f.Members[0] && !linkedFinal(f)
 		if m.Volume.Exists && !m.Volume.Terminating && former {
 			left++
@@ -88,9 +97,7 @@ func volumesLeft(p rules.Situation) *ops.Decision {
 	}
 	return rules.Block(&ops.Error{Kind: ops.Refused, Check: "volumes",
 		Message: fmt.Sprintf("only %d of the %d former volumes of %s are left, which is no majority", left,
-			from.FromMembers,
-			p.S.Cluster.Name),
-		Hint: "finish the restore: kubectl dbop resume " + p.S.Cluster.Name})
+			from.FromMembers, p.S.Cluster.Name), Hint: formerVolumes(p)})
 }
 
 // neverServed lists the members of the new incarnation of which nothing but a volume

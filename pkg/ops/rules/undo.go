@@ -13,10 +13,10 @@ type Undoing struct {
 	Of *v1alpha1.Operation
 	// Operation is the request that takes it back. It goes its way like any other.
 	Operation v1alpha1.OperationSpec
-	// Title says what it comes to, as a sentence without a full stop; Lost what that costs, and Stays what does not
-	// come back by it, one line each.
-	Title       string
-	Lost, Stays []string
+	// Title says what it comes to, as a sentence without a full stop; Lost what that costs, Kept what there is to go back
+	// to afterwards, and Stays what does not come back by it, one line each.
+	Title             string
+	Lost, Kept, Stays []string
 	// TakesBackup: the way back begins with a safety backup.
 	TakesBackup bool
 }
