@@ -131,3 +131,26 @@ func TestReturnToIncarnationEndsTheLoader(t *testing.T) {
 		}
 	}
 }
+
+// TestReturnFromRestore names the volumes that stay behind, and does the same when it is repeated.
+func TestReturnFromRestore(t *testing.T) {
+	b := plain(t)
+	b.Op = opstest.Operation(v1alpha1.VerbRestore)
+	b.Op.Spec.Undoes = "db.op-restore"
+	b.Op.Spec.FromIncarnation = ops.IncarnationOf(b.Cluster())
+	to := b.Op.Spec.FromIncarnation.DeepCopy()
+	to.Bootstrap.Token, to.RestoreFrom = "before", &v1alpha1.RestoreSource{Backup: "b-1"}
+	b.Op.Spec.ToIncarnation = to
+	for n := range 2 {
+		done, err := perform(b, ops.Step{Action: ops.ActionOldIncarnation})
+		b.Must(err)
+		now := b.Cluster()
+		if now.Status.Bootstrap.Token != "before" || now.Spec.RestoreFrom == nil ||
+			now.Status.Bootstrap.Incarnation != b.Op.Spec.FromIncarnation.Bootstrap.Incarnation+1 {
+			t.Errorf("attempt %d: %+v, %+v", n, now.Status.Bootstrap, now.Spec.RestoreFrom)
+		}
+		if kept := done.Facts[v1alpha1.FactKept]; n == 0 && kept != "db-1" {
+			t.Errorf("it leaves %q", kept)
+		}
+	}
+}

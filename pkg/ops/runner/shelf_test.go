@@ -144,7 +144,7 @@ func (w shelved) Perform(ctx context.Context, s ops.State, step ops.Step, report
 	error) {
 	r, err := w.ideal.Perform(ctx, s, step, report)
 	if c := w.state.Cluster; err == nil && c != nil {
-		w.shelf.cluster.Status = *c.Status.DeepCopy()
+		w.shelf.cluster.Spec, w.shelf.cluster.Status = *c.Spec.DeepCopy(), *c.Status.DeepCopy()
 	} else if err == nil {
 		w.shelf.cluster = nil
 	}
