@@ -227,7 +227,11 @@ func undone(s ops.State, op *v1alpha1.Operation) string {
 		return fmt.Sprintf("undo: %v; %s\n", err, ops.Refusal(err).Hint)
 	}
 	text, _ := json.Marshal(u.Operation)
-	return fmt.Sprintf("undo: %s\nlost %q\nstays %q\nasks %s\n", u.Title, u.Lost, u.Stays, text)
+	kept := ""
+	if len(u.Kept) > 0 {
+		kept = fmt.Sprintf("kept %q\n", u.Kept)
+	}
+	return fmt.Sprintf("undo: %s\nlost %q\n%sstays %q\nasks %s\n", u.Title, u.Lost, kept, u.Stays, text)
 }
 
 func errorText(err error) string {

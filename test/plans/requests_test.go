@@ -33,6 +33,10 @@ func requests() []request {
 	named := v1alpha1.RecoveryTarget{Name: "before-import", Timeline: "1"}
 	template := drift.Difference{Object: "statefulset/db-2", Member: "db-2", Kind: drift.Edited, Field: opstest.Image,
 		Want: "good", Have: "bad"}
+	takenBack := v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestore, Undoes: "db.restore",
+		RestoreParameters: v1alpha1.RestoreParameters{InPlace: true, ToIncarnation: &v1alpha1.Incarnation{
+			Bootstrap: v1alpha1.Bootstrap{Token: "before", Members: []string{"db-4", "db-5", "db-6"}, ClusterID: "before"},
+			Backup:    &v1alpha1.BackupSource{Repository: "pvc:backups", Backup: "safety"}}}}
 	return []request{
 		{name: "create", state: founding(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbCreate}},
 		{name: "create-with-users", state: with(founding(3), func(s *ops.State) { s.Cluster.Spec.Auth.Enabled = true }),
@@ -76,6 +80,13 @@ func requests() []request {
 		{name: "restore-in-place-cancelled", state: running(3),
 			ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestore,
 				RestoreParameters: v1alpha1.RestoreParameters{InPlace: true}, Source: source}, record: cancelling},
+		{name: "restore-taken-back", state: with(running(3), restored), ask: takenBack},
+		{name: "restore-taken-back-postgres", state: with(replicated(3), restored), engine: postgres.New(), ask: takenBack},
+		{name: "restore-taken-back-cancelled", state: with(running(3), restored), ask: takenBack, record: cancelling},
+		{name: "restore-taken-back-without-volumes", state: with(running(3), func(s *ops.State) {
+			restored(s)
+			s.Kube.Members = s.Kube.Members[:4]
+		}), ask: takenBack},
 		{name: "add-member", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbAddMember}},
 		{name: "remove-member", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRemoveMember,
 			Member: "db-1"}},
@@ -256,5 +267,20 @@ func requests() []request {
 			s.Rendering = "ours"
 			s.Kube.Members[1].Pod = observe.Pod{}
 		}), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRestart}},
+	}
+}
+
+// restored makes a cluster one that the operation db.restore restored in place, with the volumes from before.
+func restored(s *ops.State) {
+	f := s.Cluster.Status.Bootstrap
+	f.Token, f.Members, f.Loaded, f.Incarnation = "incarnation-db.restore-db-1", []string{"db-1"}, true, 1
+	s.Cluster.Spec.RestoreFrom = &v1alpha1.RestoreSource{Repository: "pvc:backups", Backup: "b0"}
+	for i := range s.Kube.Members {
+		m := &s.Kube.Members[i]
+		m.Workload.Token, m.Volume.Token = f.Token, f.Token
+	}
+	for _, name := range []string{"db-4", "db-5", "db-6"} {
+		s.Kube.Members = append(s.Kube.Members, observe.Member{Name: name,
+			Volume: observe.Volume{Exists: true, Bound: true, Token: "before", Size: resource.MustParse("1Gi")}})
 	}
 }

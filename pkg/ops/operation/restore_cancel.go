@@ -55,9 +55,13 @@ func leaveIncarnation(p rules.Situation) *ops.Decision {
 		if d := p.Lingering(names); d != nil {
 			return d
 		}
-		return rules.Do(ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime,
+		step := ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime,
 			Deadline: rules.WaitDeadline, Touches: ops.StatefulSets(names),
-			Title: "Stop " + strings.Join(names, ", "), Reason: "the former members must not run next to them"})
+			Title: "Stop " + strings.Join(names, ", "), Reason: "the former members must not run next to them"}
+		if ops.TakesRestoreBack(p.S.Operation) {
+			step.Title += " and keep their volumes"
+		}
+		return rules.Do(step)
 	}
 	if d := revertLinked(p); d != nil {
 		return d
