@@ -11,7 +11,8 @@ import (
 
 // TestCancelRestoreInPlace kills an in-place restore at several points and
 // steps back, with the way back killed at each of its steps too: everything
-// that was written before the restore is there.
+// that was written before the restore is there. A restore that ended is taken back
+// by undo, which is killed likewise.
 func TestCancelRestoreInPlace(t *testing.T) {
 	s := newScene(t, "return", "my-db")
 	s.create("my-db", "3.6", "3")
@@ -41,4 +42,18 @@ func TestCancelRestoreInPlace(t *testing.T) {
 	s.must("restore", "my-db", "--in-place", "--from", id, "--skip-backup", "--yes")
 	s.healthy("my-db", 3)
 	s.holdsBackup("my-db")
+	for _, point := range []string{"before:return-to-incarnation", "after:return-to-incarnation", "after:start-members"} {
+		if r := s.with(s.mortal(point), "undo", "my-db", "--yes"); torture.DiedAt(r) != point {
+			t.Fatalf("the way back from a finished restore does not come to %s:\n%s", point, r)
+		}
+	}
+	s.must("undo", "my-db", "--yes")
+	s.healthy("my-db", 3)
+	s.holdsBackup("my-db")
+	later, err := harness.ReadAll(s.ctx, s.dial("my-db"), "later/")
+	s.ok(err)
+	if len(later) != 100 {
+		t.Errorf("with the restore taken back, %d of 100 keys from after the backup are there", len(later))
+	}
+	s.refused(4, []string{"already"}, "undo", "my-db", "--yes")
 }

@@ -63,6 +63,11 @@ func TestBackup(t *testing.T) {
 		t.Errorf("the database holds %s, want %s", got, want)
 	}
 	s.healthy(2)
+	s.must("undo", "db", "--yes")
+	s.healthy(2)
+	if got := s.sql("SELECT count(*) FROM kept WHERE word = 'later'"); got != "1" {
+		t.Errorf("with the restore taken back, %s of 1 rows from before it are there", got)
+	}
 }
 
 // TestDamagedBackup: a backup of which one byte is another is refused, and nothing is made of it. Agents that are plain

@@ -31,6 +31,11 @@ func TestBackup(t *testing.T) {
 		t.Errorf("the database holds %s keys", got)
 	}
 	s.Healthy(1)
+	s.Must("undo", "db", "--yes")
+	s.Healthy(1)
+	if got := command(s, "DBSIZE"); got[0] != "20001" {
+		t.Errorf("with the restore taken back, the database holds %s keys", got)
+	}
 
 	raw, err := os.ReadFile(found.Path)
 	s.OK(err)
