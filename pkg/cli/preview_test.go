@@ -21,6 +21,7 @@ func dryRuns(backup string) map[string][]string {
 		"member add":      {"member", "add", "my-db"},
 		"member remove":   {"member", "remove", "my-db", "my-db-3"},
 		"scale":           {"scale", "my-db", "--members", "5"},
+		"drop-volumes":    {"drop-volumes", "my-db"},
 		"upgrade":         {"upgrade", "my-db", "--version", "3.6"},
 		"downgrade":       {"downgrade", "newer", "--version", "3.5"},
 		"backup":          {"backup", "my-db", "--verify"},

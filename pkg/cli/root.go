@@ -74,7 +74,7 @@ func commandGroups(f *command.Factory) []group {
 			operation.NewResume(f), operation.NewCancel(f), operation.NewUndo(f), operation.NewPause(f),
 			operation.NewHistory(f)}},
 		{"Backup and restore", []*cobra.Command{backup.NewBackup(f), backup.NewRestore(f), backup.NewRecover(f),
-			repositories.NewRepository(f)}},
+			cluster.NewDropVolumes(f), repositories.NewRepository(f)}},
 		{"Users and certificates", []*cobra.Command{access.NewUser(f), access.NewCertificates(f)}},
 		{"Diagnostics", []*cobra.Command{
 			diagnostics.NewDiagnose(f), diagnostics.NewInspect(f), diagnostics.NewCheck(f), diagnostics.NewLogs(f),

@@ -203,7 +203,8 @@ func changingCommands() [][]string {
 		{"failover"}, {"hold"}, {"cutover"}, {"follow"},
 		{"restart"}, {"repair"}, {"stop"}, {"start"}, {"defrag"}, {"compact"}, {"alarms", "clear"},
 		{"user", "auth", "enable"}, {"user", "auth", "disable"}, {"user", "create"}, {"user", "delete"}, {"user", "rotate"},
-		{"certificates", "rotate"}, {"recover"}, {"configure"}, {"resize"}, {"pause"}, {"undo"}}
+		{"certificates", "rotate"}, {"recover"}, {"configure"}, {"resize"}, {"pause"}, {"undo"},
+		{"drop-volumes"}}
 }
 
 // TestChangesHaveAPlan: plan has every changing command but those that act on

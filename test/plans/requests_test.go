@@ -87,6 +87,8 @@ func requests() []request {
 			restored(s)
 			s.Kube.Members = s.Kube.Members[:4]
 		}), ask: takenBack},
+		{name: "drop-volumes", state: with(running(3), restored), ask: v1alpha1.OperationSpec{
+			Verb: v1alpha1.VerbDropVolumes}},
 		{name: "add-member", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbAddMember}},
 		{name: "remove-member", state: running(3), ask: v1alpha1.OperationSpec{Verb: v1alpha1.VerbRemoveMember,
 			Member: "db-1"}},

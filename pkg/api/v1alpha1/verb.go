@@ -15,6 +15,7 @@ const (
 	VerbSchedule     Verb = "backup-schedule"
 	VerbRestore      Verb = "restore"
 	VerbDelete       Verb = "delete"
+	VerbDropVolumes  Verb = "drop-volumes"
 
 	VerbReplaceMember Verb = "replace-member"
 	VerbSwitchover    Verb = "switchover"

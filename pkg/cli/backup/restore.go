@@ -37,8 +37,9 @@ func NewRestore(f *command.Factory) *cobra.Command {
 		Use:   "restore NAME (--from ID | --from-file FILE)",
 		Short: "Restore a backup into a new cluster, or in place",
 		Long: `Restore a backup into a new cluster, or with --in-place over a cluster that exists: a safety backup first,
-the old volumes are kept. One member gets the backup, and the others copy its data. Of etcd revisions are bumped and
-marked compacted, so that no watcher sees time go back. PostgreSQL goes on with a timeline of its own.
+the old volumes are kept: 'kubectl dbop undo' goes back to them, 'kubectl dbop drop-volumes' drops them. One member gets
+the backup, and the others copy its data. Of etcd revisions are bumped and marked compacted, so that no watcher sees
+time go back. PostgreSQL goes on with a timeline of its own.
 
 With --version a backup of PostgreSQL goes into a later major version: its data is converted on the way.
 

@@ -36,6 +36,7 @@ func operations() map[v1alpha1.Verb]rules.Operation {
 		v1alpha1.VerbRecover:            operation.Recover{},
 		v1alpha1.VerbRepair:             operation.Repair{},
 		v1alpha1.VerbDelete:             operation.Delete{},
+		v1alpha1.VerbDropVolumes:        operation.DropVolumes{},
 		v1alpha1.VerbEnableAuth:         users.EnableAuth{},
 		v1alpha1.VerbDisableAuth:        users.DisableAuth{},
 		v1alpha1.VerbCreateUser:         users.Create{},
