@@ -31,8 +31,8 @@ func (Restore) Manners() ops.Manners {
 			return from != nil && from.Bootstrap.ClusterID != ""
 		},
 		Same: func(have, asked v1alpha1.OperationSpec) bool {
-			return have.InPlace == asked.InPlace && have.Undoes == asked.Undoes && (have.Source == nil) == (asked.Source == nil) &&
-				(have.Source == nil || *have.Source == *asked.Source)
+			return have.InPlace == asked.InPlace && have.Undoes == asked.Undoes &&
+				(have.Source == nil) == (asked.Source == nil) && (have.Source == nil || *have.Source == *asked.Source)
 		},
 	}
 }

@@ -39,8 +39,8 @@ func returnToIncarnation(p rules.Situation) *ops.Decision {
 	return &ops.Decision{Done: true}
 }
 
-// leaveIncarnation stops what runs, and goes back to another incarnation, see ops.ReturnsTo; nil once its founding is in
-// force.
+// leaveIncarnation stops what runs, and goes back to another incarnation, see ops.ReturnsTo; nil once the founding of
+// that one is in force.
 func leaveIncarnation(p rules.Situation) *ops.Decision {
 	if to := ops.ReturnsTo(p.S.Operation); to == nil || p.S.Bootstrap().Token == to.Bootstrap.Token {
 		return nil

@@ -24,18 +24,22 @@ func undoing(t *testing.T, sh *shelf) planner.Request {
 	return planner.Request{Operation: u.Operation}
 }
 
+// inPlace asks for a restore in place without a safety backup.
+func inPlace() planner.Request {
+	return planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRestore,
+		RestoreParameters: v1alpha1.RestoreParameters{InPlace: true},
+		Source:            &v1alpha1.BackupSource{Repository: "dir:/backups", Backup: "b0"}, Waive: []string{"backup"}}}
+}
+
 // TestRunnerUndoesRestore: killed before or after any step, the same command goes on, and so does resume, which an
 // operator does too. The cluster is what it was before the restore.
 func TestRunnerUndoesRestore(t *testing.T) {
 	t.Parallel()
-	restore := planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbRestore,
-		RestoreParameters: v1alpha1.RestoreParameters{InPlace: true},
-		Source:            &v1alpha1.BackupSource{Repository: "dir:/backups", Backup: "b0"}, Waive: []string{"backup"}}}
 	for killed, ended := 0, false; !ended; killed++ {
 		onShelf(t, func(sh *shelf, r *Runner) {
 			ctx := context.Background()
 			was := sh.cluster.DeepCopy()
-			if _, err := r.Run(ctx, "shop", restore); err != nil {
+			if _, err := r.Run(ctx, "shop", inPlace()); err != nil {
 				t.Fatal(err)
 			}
 			if sh.cluster.Status.Bootstrap.Token == was.Status.Bootstrap.Token || sh.cluster.Spec.RestoreFrom == nil {
@@ -89,4 +93,41 @@ func TestRunnerUndoesRestore(t *testing.T) {
 			t.Fatal("it does not come to an end")
 		}
 	}
+}
+
+// TestRunnerUndoesNoRestoreWithoutVolumes: where the volumes from before are gone, the members run on, and nothing is
+// written down.
+func TestRunnerUndoesNoRestoreWithoutVolumes(t *testing.T) {
+	t.Parallel()
+	onShelf(t, func(sh *shelf, r *Runner) {
+		ctx := context.Background()
+		if _, err := r.Run(ctx, "shop", inPlace()); err != nil {
+			t.Fatal(err)
+		}
+		drop := planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbDropVolumes}}
+		undo := undoing(t, sh)
+		world, ok := r.Cluster("shop", "db").(shelved)
+		if !ok {
+			t.Fatal("another world")
+		}
+		for _, name := range []string{"db-1", "db-3"} {
+			planner.DropMember(&world.state, name)
+		}
+		if _, err := r.Prepare(ctx, "shop", undo); ops.KindOf(err) != ops.Refused {
+			t.Errorf("its plan: %v", err)
+		}
+		before := len(world.performed)
+		if _, err := r.Run(ctx, "shop", undo); ops.KindOf(err) != ops.Refused ||
+			!strings.Contains(err.Error(), "only 1 of the 3 former volumes of db are left") ||
+			len(world.performed) != before || len(sh.operations) != 1 {
+			t.Errorf("got %v, %d records, then %v", err, len(sh.operations), world.performed[before:])
+		}
+		if _, err := r.Run(ctx, "shop", drop); err != nil || world.state.Kube.Member("db-2").Volume.Exists ||
+			!world.state.Kube.Member("db-4").Volume.Exists {
+			t.Errorf("dropped: %v, %+v", err, world.state.Kube.Members)
+		}
+		if _, err := r.Run(ctx, "shop", drop); ops.KindOf(err) != ops.Unchanged {
+			t.Errorf("nothing is kept any more: %v", err)
+		}
+	})
 }

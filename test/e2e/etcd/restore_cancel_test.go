@@ -56,4 +56,7 @@ func TestCancelRestoreInPlace(t *testing.T) {
 		t.Errorf("with the restore taken back, %d of 100 keys from after the backup are there", len(later))
 	}
 	s.refused(4, []string{"already"}, "undo", "my-db", "--yes")
+	s.must("drop-volumes", "my-db", "--yes")
+	s.settledVolumes("my-db", 3)
+	s.healthy("my-db", 3)
 }

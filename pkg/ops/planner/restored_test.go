@@ -1,4 +1,4 @@
-package operation_test
+package planner_test
 
 import (
 	"slices"
