@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,10 @@ func (a *Archive) pruneFormerLogs(ctx context.Context, s Scope, now time.Time) (
 		all, err := a.Log(s, incarnation).Segments(ctx)
 		if err != nil {
 			return deleted, err
+		}
+		// It may be in force again since it was listed: by the undo of a restore in place.
+		if slices.ContainsFunc(all, func(g Segment) bool { return now.Sub(g.Stored) < abandonedAfter }) {
+			continue
 		}
 		for _, g := range all {
 			n, err := a.deleteSegment(ctx, g)

@@ -157,6 +157,29 @@ func TestPruneFormerLogs(t *testing.T) {
 	}
 }
 
+// TestPruneFormerLogInForce: the log of a former incarnation gets a segment after a prune saw that it gets none.
+func TestPruneFormerLogInForce(t *testing.T) {
+	keys, _ := testKeys(t)
+	s := former(t, keys)
+	prefix := Open(s, keys).Log(scope, "1").prefix()
+	f := &storetest.Fault{Store: s, Before: func(c storetest.Call) error {
+		if c.Name != "list" || c.Key != prefix {
+			return nil
+		}
+		delete(s.by, prefix)
+		for n := range 3 {
+			s.by[prefix+strconv.Itoa(n)+"/"] = 50 * time.Hour
+		}
+		segment := numbered(9)
+		segment.Timeline = "9"
+		return Open(s, keys).Log(scope, "1").Append(t.Context(), segment, pages(10))
+	}}
+	prune(t, Open(f, keys), Retention{})
+	if n := len(storetest.Keys(t, s, prefix)); n != 4 {
+		t.Errorf("%d segments are left", n)
+	}
+}
+
 // TestPruneFormerLogsKilled ends a prune at each request: a later one comes to the same end.
 func TestPruneFormerLogsKilled(t *testing.T) {
 	keys, _ := testKeys(t)
