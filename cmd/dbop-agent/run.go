@@ -74,6 +74,7 @@ func run(ctx context.Context, c config, busy func(bool)) (err error) {
 	}
 	a.service = &api.Service{
 		Member: c.Member, Agent: a.member, Now: guard.Now, Left: func(token string) { a.left <- token },
+		Space: (&disk.Gauge{Directory: c.Directory}).Space,
 	}
 	probes, err := a.answerProbes()
 	if err != nil {

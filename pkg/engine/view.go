@@ -62,6 +62,8 @@ type Member struct {
 	DataBytes  int64 `json:"dataBytes,omitempty"`
 	UsedBytes  int64 `json:"usedBytes,omitempty"`
 	QuotaBytes int64 `json:"quotaBytes,omitempty"`
+	// Disk is the file system of the member's volume, also while its server does not run.
+	Disk Disk `json:"disk,omitzero"`
 	// Alarms are the engine's own alarms on this member, for example "NOSPACE".
 	Alarms []string `json:"alarms,omitempty"`
 	// Auth says whether the member demands that clients log in: AuthOn, AuthOff,

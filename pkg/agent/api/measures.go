@@ -43,6 +43,14 @@ type measured struct {
 	answer   Measures
 }
 
+// disk is how full the volume is. No server is asked for it: a full disk is often why that does not run.
+func (s *Service) disk() (d Disk) {
+	if s.Space != nil {
+		d.Used, d.Total = s.Space()
+	}
+	return d
+}
+
 // measureAgain has the next one who asks told what is so now: who lets clients in has changed.
 func (s *Service) measureAgain() {
 	s.measuring.Lock()

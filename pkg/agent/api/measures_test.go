@@ -73,3 +73,16 @@ func TestMeasures(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestStatusTellsDisk: how full the volume is needs no server.
+func TestStatusTellsDisk(t *testing.T) {
+	t.Parallel()
+	for want, space := range map[Disk]func() (int64, int64){
+		{}:                  nil,
+		{Used: 3, Total: 4}: func() (int64, int64) { return 3, 4 },
+	} {
+		if got := (&Service{Space: space}).disk(); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}

@@ -61,6 +61,8 @@ type Service struct {
 	Copier Copier
 	// Meter is nil of a witness.
 	Meter Meter
+	// Space tells how many bytes of the volume are used, and how many may be; nil where nobody knows. It holds nobody up.
+	Space func() (used, total int64)
 	// Mover is nil where no server outside of the cluster can be followed.
 	Mover Mover
 	// Clients is nil where no agent leads clients straight to the primary.
@@ -108,6 +110,7 @@ func (s *Service) Handler() http.Handler {
 	mux.HandleFunc("GET /v1/status", func(w http.ResponseWriter, r *http.Request) {
 		st := s.Status()
 		st.Server.Measures = s.measures(r.Context(), st.Server.Settings)
+		st.Server.Disk = s.disk()
 		st.Server.Source = s.source(r.Context())
 		st.Server.Bases = s.bases()
 		answer(w, http.StatusOK, st)

@@ -68,10 +68,18 @@ type Server struct {
 	Held     []string             `json:"held,omitempty"`
 	Standbys []protocol.Streaming `json:"standbys,omitempty"`
 	Measures Measures             `json:"measures,omitzero"`
+	// Disk is the file system of the member's volume, whether the server runs or not.
+	Disk Disk `json:"disk,omitzero"`
 	// Source is the server outside of the cluster that it copies, or follows.
 	Source *Source `json:"source,omitempty"`
 	// Bases are the backups since which it can copy only the changes, newest first.
 	Bases []Base `json:"bases,omitempty"`
+}
+
+// Disk is how much of a file system is used, and how much may be, in bytes. A total of 0 is not known.
+type Disk struct {
+	Used  int64 `json:"used"`
+	Total int64 `json:"total"`
 }
 
 // Member is one member as the group knows it.

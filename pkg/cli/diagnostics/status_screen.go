@@ -153,7 +153,9 @@ func (s statusSheet) table(out *printer.Output) *printer.Table {
 		details.Add(m.Details)
 	}
 	columns := []string{"MEMBER", "ROLE", "VERSION", "LAG", "DB-SIZE"}
-	limited := len(readings) == 0 || slices.ContainsFunc(s.Members, func(m memberStatus) bool { return m.QuotaBytes > 0 })
+	measured := slices.ContainsFunc(s.Members, func(m memberStatus) bool { return m.Disk.Total > 0 })
+	limited := len(readings) == 0 && !measured ||
+		slices.ContainsFunc(s.Members, func(m memberStatus) bool { return m.QuotaBytes > 0 })
 	ceiling := "OF-VOLUME"
 	if limited {
 		ceiling = "OF-QUOTA"
@@ -181,6 +183,9 @@ func (s statusSheet) table(out *printer.Output) *printer.Table {
 			if limited {
 				filled = share(m.DataBytes, m.QuotaBytes)
 			}
+		}
+		if m.Reachable && !limited && m.Disk.Total > 0 {
+			filled = share(m.Disk.Used, m.Disk.Total)
 		}
 		row := []string{m.Name, role, version, behind, db, filled}
 		row = append(slices.Concat(row, readings.Row(m.Readings)), m.Node)

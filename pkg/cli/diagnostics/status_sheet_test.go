@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
@@ -124,6 +126,32 @@ func TestStatusTellsWarnings(t *testing.T) {
 		"                        db-1: the log waits\n                        db-2: it is full\n" +
 		"                        db-2: it is slow\n"; !strings.Contains(out.String(), want) {
 		t.Errorf("%q is not in\n%s", want, out.String())
+	}
+}
+
+// TestStatusTellsDisks: what counts is how full the disk is, not what the data takes of it, and without a server too.
+func TestStatusTellsDisks(t *testing.T) {
+	t.Parallel()
+	s := opstest.Well(3)
+	for i := range s.View.Members {
+		m := &s.View.Members[i]
+		s.Kube.Members[i].Volume.Capacity = resource.MustParse("236Mi")
+		m.DataBytes, m.Disk = 115<<20, engine.Disk{Used: 236 << 20, Total: 236 << 20}
+	}
+	s.View.Members[1].DataBytes, s.View.Members[1].Disk.Used = 0, 59<<20
+	s.View.Members[2].Disk = engine.Disk{} // an agent of before
+	s.View.Members[2].Readings = []engine.Reading{{Name: "sync", Value: "yes"}}
+	var out bytes.Buffer
+	if err := newStatusSheet(opstest.Engine{}, s).print(&out, printer.Palette{}, time.Now(),
+		printer.NewTables()); err != nil {
+		t.Fatal(err)
+	}
+	rows := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{"DB-SIZE OF-VOLUME SYNC", "115MiB 100%", " 0 <none> 25% <none>", "115MiB 48% yes",
+		"the disk of db-1 is 100% full (236 of 236 MiB)", "Next: kubectl dbop resize db --storage SIZE"} {
+		if !strings.Contains(rows, want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
 	}
 }
 

@@ -9,8 +9,16 @@ import (
 // RoleWitness is that of a member that holds no data.
 const RoleWitness engine.Role = "witness"
 
-// Health implements engine.Rules.
+// Health implements engine.Rules. A disk that is full comes first: the rest follows from it.
 func (e Rules) Health(v engine.View, name string) error {
+	err := e.unhealthy(v, name)
+	if d := v.Member(name).Disk; err != nil && d.Full() {
+		return fmt.Errorf("the disk of member %s is %s: %w", name, d, err)
+	}
+	return err
+}
+
+func (e Rules) unhealthy(v engine.View, name string) error {
 	m := v.Member(name)
 	entry, listed := v.Registered(name)
 	leader, leads := v.Leader()

@@ -118,6 +118,9 @@ func (d *Examination) member(name string) {
 	default:
 		f.What, f.Evidence = health.Error(), d.vitals(m, said)
 		f.Remedy = []string{"kubectl dbop logs " + d.name}
+		if said.Disk.Full() {
+			f.Remedy = append([]string{d.moreRoom(said)}, f.Remedy...)
+		}
 	}
 	d.add(f)
 }

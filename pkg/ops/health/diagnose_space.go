@@ -10,9 +10,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
-// Brimful is the share of a volume or quota from which on writes may stop any moment.
-const Brimful = 0.95
-
 // alarms tells what each alarm asks for. Disarming comes last: before its
 // cause is gone it only hides it.
 func (d *Examination) alarms() {
@@ -42,7 +39,7 @@ func (d *Examination) reached() int {
 	return n
 }
 
-// space reads the two ceilings of each member's data: the engine's quota and the volume.
+// space reads the ceilings of each member's data: the engine's quota, the disk and the volume.
 func (d *Examination) space() {
 	before := len(d.Findings)
 	var seen []string
@@ -53,6 +50,9 @@ func (d *Examination) space() {
 	for _, m := range d.S.View.Members {
 		capacity := d.S.Kube.Member(m.Name).Volume.Capacity
 		d.fill(m, "quota", m.QuotaBytes, &seen, "delete what is not needed"+drop+" or raise the quota")
+		if d.disk(m, &seen) {
+			continue
+		}
 		d.fill(m, "volume", capacity.Value(), &seen, "grow the volume, where its storage class allows it")
 	}
 	if len(d.Findings) == before && len(seen) > 0 {
@@ -97,7 +97,7 @@ func (d *Examination) fill(m engine.Member, ceiling string, limit int64, seen *[
 	}
 	f := ops.Finding{Severity: ops.Warn, Subject: "space", What: text,
 		Evidence: []string{fmt.Sprintf("%d of %d bytes, %d in use", m.DataBytes, limit, m.UsedBytes)}}
-	if share >= Brimful {
+	if share >= engine.Brimful {
 		f.Severity = ops.Fail
 	}
 	if gain := d.e.Capabilities().DefragmentGain; gain > 0 && m.UsedBytes > 0 && m.DataBytes-m.UsedBytes >= gain {

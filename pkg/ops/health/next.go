@@ -12,6 +12,9 @@ func (a *assessment) commands() []string {
 	name := a.s.Cluster.Name
 	var next []string
 	down := a.s.Formed() && !a.serves()
+	if a.full {
+		next = append(next, a.room) // nothing else helps before that
+	}
 	if down {
 		next = append(next, "kubectl dbop diagnose "+name)
 	}
@@ -44,6 +47,9 @@ func (a *assessment) commands() []string {
 		default:
 			next = append(next, "kubectl dbop plan cutover "+name)
 		}
+	}
+	if a.room != "" && !a.full {
+		next = append(next, a.room)
 	}
 	next = append(next, a.mend...)
 	next = append(next, a.renew...)

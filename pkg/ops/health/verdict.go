@@ -110,6 +110,9 @@ type assessment struct {
 	// renew are the commands that certificates ask for, mend those that
 	// differences ask for.
 	renew, mend []string
+	// room is the command that makes room on disks, full that one of them is full.
+	room string
+	full bool
 }
 
 func (a *assessment) problem(format string, args ...any) {
@@ -153,6 +156,9 @@ func (a *assessment) members() {
 			} else {
 				a.sick = append(a.sick, name)
 			}
+			if said := a.s.View.Member(name); said.Disk.Full() {
+				a.problem("the disk of %s is %s", name, said.Disk)
+			}
 			a.problem("%s: %s: %s", name, p.Kind, p.Message)
 			continue
 		}
@@ -190,27 +196,6 @@ func (a *assessment) names() []string {
 		names = slices.Clone(a.s.Bootstrap().Members)
 	}
 	return names
-}
-
-// capacity searches for alarms and for data that is about to reach its limit.
-func (a *assessment) capacity() {
-	for _, alarm := range a.s.View.Alarms {
-		if alarm.Member == "" {
-			a.problem("%s is raised for %s", alarm.Name, Whose(alarm))
-		}
-	}
-	for _, m := range a.s.View.Members {
-		if len(m.Alarms) > 0 {
-			a.problem("%s raises %s", m.Name, strings.Join(m.Alarms, ", "))
-		}
-		if m.QuotaBytes > 0 && float64(m.DataBytes) >= fullDisk*float64(m.QuotaBytes) {
-			a.problem("the database of %s is at %d%% of its quota", m.Name, 100*m.DataBytes/m.QuotaBytes)
-		}
-		capacity := a.s.Kube.Member(m.Name).Volume.Capacity
-		if volume := capacity.Value(); volume > 0 && float64(m.DataBytes) >= fullDisk*float64(volume) {
-			a.problem("the database of %s fills %d%% of its volume", m.Name, 100*m.DataBytes/volume)
-		}
-	}
 }
 
 // size tells when there are not as many voters as wanted and nobody works on it.

@@ -135,6 +135,7 @@ func (s *Session) member(a said) engine.Member {
 	m.Reachable, m.ID, m.Version, m.Routing = true, string(st.Member), st.Version, st.Routing
 	m.Pending, m.Held = st.Server.Pending, st.Server.Held
 	m.DataBytes, m.QuotaBytes = st.Server.Measures.DataBytes, st.Server.Measures.MostBytes
+	m.Disk = engine.Disk(st.Server.Disk)
 	m.Closed = st.Server.Measures.Closed
 	m.Overridden = st.Server.Measures.Overridden
 	m.Warnings, m.OnlyHere = st.Server.Measures.Warnings, st.Server.Measures.OnlyHere

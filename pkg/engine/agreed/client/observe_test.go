@@ -82,6 +82,17 @@ func TestSynchronous(t *testing.T) {
 	}
 }
 
+// TestDisk: how full the volume is shows whether the server runs or not.
+func TestDisk(t *testing.T) {
+	t.Parallel()
+	st := status("db-1")
+	st.Server = api.Server{Volume: "a", Disk: api.Disk{Used: 9, Total: 10}}
+	m := (&Session{token: "t"}).member(said{name: "db-1", status: st})
+	if m.Disk != (engine.Disk{Used: 9, Total: 10}) || m.Problem != "its server does not run" {
+		t.Errorf("disk %+v, problem %q", m.Disk, m.Problem)
+	}
+}
+
 // TestMember: what is wrong with a member shows.
 func TestMember(t *testing.T) {
 	t.Parallel()

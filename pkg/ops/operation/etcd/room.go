@@ -5,7 +5,6 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
@@ -27,7 +26,7 @@ func makeRoom(p rules.Situation) *ops.Decision {
 			rest = append(rest, name)
 		}
 	}
-	for _, name := range fullerThan(p, health.Brimful) {
+	for _, name := range fullerThan(p, engine.Brimful) {
 		if p.S.Fact(FactDefragmented(name)) != "" {
 			return rules.Block(NoRoom(p, name))
 		}
