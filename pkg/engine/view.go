@@ -87,6 +87,8 @@ type Member struct {
 	// OnlyHere is what a leader loses when another member takes over, besides data of clients: each is named in a few
 	// words.
 	OnlyHere []string `json:"onlyHere,omitempty"`
+	// Stale says why the member did not tell what is only here; "" if it did. OnlyHere is of before then, or empty.
+	Stale string `json:"stale,omitempty"`
 	// Closed are databases that let no client in, since another cluster took over.
 	Closed []string `json:"closed,omitempty"`
 	// Bases are the full backups since which the member can stream the changes.

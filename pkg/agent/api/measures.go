@@ -27,6 +27,22 @@ type Measures struct {
 	Overridden []string `json:"overridden,omitempty"`
 	// Closed are databases that let nobody in: another cluster took over, or a person closed them.
 	Closed []string `json:"closed,omitempty"`
+	// Missing is what could not be measured, each with the reason: nothing can be concluded of it.
+	Missing []string `json:"missing,omitempty"`
+	// Stale says why the server did not answer at all; "" if it did. What safety needs is of its last answer then, if
+	// there was one.
+	Stale string `json:"stale,omitempty"`
+}
+
+// Miss notes what could not be measured, and why.
+func (m *Measures) Miss(what string, why error) {
+	m.Missing = append(m.Missing, what+": "+brief(why.Error()))
+}
+
+// stale is what holds of an answer until there is another one.
+func (m Measures) stale(why error) Measures {
+	return Measures{Warnings: m.Warnings, OnlyHere: m.OnlyHere, Overridden: m.Overridden, Closed: m.Closed,
+		Stale: brief(why.Error())}
 }
 
 const (
@@ -41,6 +57,8 @@ type measured struct {
 	asked    time.Time
 	settings uint64
 	answer   Measures
+	// good is the last answer of the server itself.
+	good Measures
 }
 
 // disk is how full the volume is. No server is asked for it: a full disk is often why that does not run.
@@ -55,11 +73,13 @@ func (s *Service) disk() (d Disk) {
 func (s *Service) measureAgain() {
 	s.measuring.Lock()
 	defer s.measuring.Unlock()
-	s.measured = measured{}
+	good := s.measured.good
+	good.Closed = nil
+	s.measured = measured{good: good}
 }
 
-// measures returns what a server with a version of the settings told a moment ago, or asks it. A server that does not
-// answer tells nothing.
+// measures returns what a server with a version of the settings told a moment ago, or asks it. Of a server that does
+// not answer holds what it told before.
 func (s *Service) measures(ctx context.Context, settings uint64) Measures {
 	if s.Meter == nil {
 		return Measures{}
@@ -72,9 +92,11 @@ func (s *Service) measures(ctx context.Context, settings uint64) Measures {
 	ctx, stop := context.WithTimeout(ctx, measureTimeout)
 	defer stop()
 	answer, err := s.Meter.Measure(ctx)
+	good := answer
 	if err != nil {
-		answer = Measures{}
+		good = s.measured.good
+		answer = good.stale(err)
 	}
-	s.measured = measured{asked: time.Now(), settings: settings, answer: answer}
+	s.measured = measured{asked: time.Now(), settings: settings, answer: answer, good: good}
 	return answer
 }

@@ -38,8 +38,9 @@ func TestMeasures(t *testing.T) {
 		took  time.Duration
 	}{
 		{"answers", meter{answer: full, wait: 10 * time.Millisecond}, full, 10 * time.Millisecond},
-		{"fails", meter{answer: full, err: errors.New("down")}, Measures{}, 0},
-		{"is busy", meter{answer: full, wait: time.Hour}, Measures{}, measureTimeout},
+		{"fails", meter{answer: full, err: errors.New("down")}, Measures{Stale: "down"}, 0},
+		{"is busy", meter{answer: full, wait: time.Hour}, Measures{Stale: "context deadline exceeded"},
+			measureTimeout},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -72,6 +73,36 @@ func TestMeasures(t *testing.T) {
 	if diff := cmp.Diff(Measures{}, new(Service).measures(t.Context(), 1)); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// TestMeasuresStay: what safety needs is not forgotten because a server is busy, but said to be of before.
+func TestMeasuresStay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := &meter{answer: Measures{DataBytes: 7, Readings: []Reading{{Name: "connections", Value: "1/100"}},
+			Warnings: []string{"slow"}, OnlyHere: []string{"a slot"}, Overridden: []string{"cost"}, Closed: []string{"shop"}}}
+		s := &Service{Meter: m}
+		s.measures(t.Context(), 1)
+		m.err = errors.New("too many clients")
+		want := Measures{Warnings: []string{"slow"}, OnlyHere: []string{"a slot"}, Overridden: []string{"cost"},
+			Closed: []string{"shop"}, Stale: "too many clients"}
+		for range 2 {
+			time.Sleep(measureAge)
+			if diff := cmp.Diff(want, s.measures(t.Context(), 1)); diff != "" {
+				t.Error(diff)
+			}
+		}
+		s.measureAgain()
+		want.Closed = nil
+		if diff := cmp.Diff(want, s.measures(t.Context(), 1)); diff != "" {
+			t.Error(diff)
+		}
+		m.err = nil
+		time.Sleep(measureAge)
+		if diff := cmp.Diff(m.answer, s.measures(t.Context(), 1)); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 // TestStatusTellsDisk: how full the volume is needs no server.

@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -22,7 +23,8 @@ FROM pg_database WHERE datcollversion <> pg_database_collation_actual_version(oi
 	indexOrders = `WITH used AS MATERIALIZED (SELECT DISTINCT o.id FROM pg_index i, unnest(i.indcollation) AS o(id))
 SELECT c.oid::regcollation::text FROM used JOIN pg_collation c ON c.oid = used.id
 WHERE c.collprovider <> 'd' AND c.collversion <> pg_collation_actual_version(c.oid) ORDER BY 1`
-	people = `SELECT datname FROM pg_database WHERE datallowconn ORDER BY 1`
+	// people can't be let into a database whose DROP was interrupted: it has a limit of -2.
+	people = `SELECT datname FROM pg_database WHERE datallowconn AND datconnlimit <> -2 ORDER BY 1`
 
 	// ordersWait is how long an answer is waited for, and ordersTime bounds the questions: each database takes a session
 	// of its own. They are asked again after ordersInterval, or after mendedInterval where there was something to say: a
@@ -38,6 +40,9 @@ type orders struct {
 	run      *process.Process
 	due      time.Time
 	warnings []string
+	// known says that they are of an answer, err why the last one was not whole.
+	known bool
+	err   error
 	// asked ends when the questions that are under way have their answer.
 	asked chan struct{}
 }
@@ -45,12 +50,12 @@ type orders struct {
 // collations warns of text that the server's libraries order in another way than indexes were made by: another image
 // may bring other libraries. Such an index misses rows, and takes duplicates
 // (https://www.postgresql.org/docs/current/sql-altercollation.html). A server that is slow to answer is not waited for:
-// what it said before is told until then.
-func (s *Server) collations(ctx context.Context) []string {
+// what it said before is told until then. An error says that there may be more to warn of.
+func (s *Server) collations(ctx context.Context) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.proc == nil {
-		return nil
+		return nil, nil
 	}
 	if s.orders.run != s.proc {
 		s.orders = orders{run: s.proc}
@@ -68,7 +73,10 @@ func (s *Server) collations(ctx context.Context) []string {
 		}
 		s.mu.Lock()
 	}
-	return s.orders.warnings
+	if s.orders.err == nil && !s.orders.known {
+		return nil, errNoAnswer
+	}
+	return s.orders.warnings, s.orders.err
 }
 
 // askOrders keeps what this run of the server answers. Without an answer it is asked again soon.
@@ -82,15 +90,17 @@ func (s *Server) askOrders(ctx context.Context, run *process.Process, asked chan
 	if s.orders.run != run {
 		return
 	}
-	if err != nil {
+	if err != nil && len(found) == 0 {
 		found = s.orders.warnings
 	}
-	s.orders = orders{run: run, due: time.Now().Add(ordersInterval), warnings: found}
+	s.orders = orders{run: run, due: time.Now().Add(ordersInterval), warnings: found, known: err == nil || s.orders.known,
+		err: err}
 	if err != nil || len(found) > 0 {
 		s.orders.due = time.Now().Add(mendedInterval)
 	}
 }
 
+// readOrders asks in each database. One that can't be asked keeps no other one from being asked.
 func (s *Server) readOrders(ctx context.Context) (warnings []string, err error) {
 	statements := people
 	if s.Major >= ordersSince {
@@ -107,14 +117,11 @@ func (s *Server) readOrders(ctx context.Context) (warnings []string, err error) 
 				d[0], d[1], d[2], local.Identifier(d[0]), local.Identifier(d[0])))
 		}
 	}
+	var failed []error
 	for _, d := range got[0] {
-		used, err := s.OnceIn(ctx, d[0], indexOrders)
+		names, err := s.otherOrders(ctx, d[0])
 		if err != nil {
-			return nil, err
-		}
-		var names []string
-		for _, row := range used[0] {
-			names = append(names, row[0])
+			failed = append(failed, fmt.Errorf("in the database %q: %w", d[0], err))
 		}
 		if len(names) > 0 {
 			warnings = append(warnings, fmt.Sprintf("indexes of the database %q with the collations %s may be wrong: another "+
@@ -122,5 +129,17 @@ func (s *Server) readOrders(ctx context.Context) (warnings []string, err error) 
 				d[0], strings.Join(names, ", ")))
 		}
 	}
-	return warnings, nil
+	return warnings, errors.Join(failed...)
+}
+
+// otherOrders are the collations of indexes of a database that another version of a library ordered.
+func (s *Server) otherOrders(ctx context.Context, database string) (names []string, err error) {
+	used, err := s.OnceIn(ctx, database, indexOrders)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range used[0] {
+		names = append(names, row[0])
+	}
+	return names, nil
 }

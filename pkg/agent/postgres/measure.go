@@ -9,15 +9,14 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 )
 
 // measures asks for what people want to know of a server. The sessions of the agent and the server's own processes do
-// not count as clients.
+// not count as clients. Sizes are no part of it: what safety needs must not wait for them.
 const measures = `WITH client AS (SELECT xact_start FROM pg_stat_activity WHERE backend_type = 'client backend'
   AND NOT (usename = current_user AND application_name IN ('agent', 'observer', 'probe')))
-SELECT (SELECT sum(pg_database_size(oid)) FROM pg_database),
- (SELECT sum(size) FROM pg_ls_waldir()),
- (SELECT count(*) FROM client),
+SELECT (SELECT count(*) FROM client),
  current_setting('max_connections'),
  (SELECT (extract(day FROM open) * 86400 + extract(hour FROM open) * 3600 + extract(minute FROM open) * 60
    + floor(extract(second FROM open)))::bigint
@@ -33,6 +32,7 @@ SELECT (SELECT sum(pg_database_size(oid)) FROM pg_database),
 ` + ownTablespaces + `;
 SELECT slot_name FROM pg_replication_slots WHERE database IS NOT NULL AND NOT temporary ORDER BY slot_name;
 SELECT datname FROM pg_database WHERE NOT datallowconn AND NOT datistemplate ORDER BY datname;
+SELECT datname FROM pg_database WHERE datconnlimit = -2 ORDER BY datname;
 ` + overrides
 
 const (
@@ -66,8 +66,15 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 			return api.Measures{}, fmt.Errorf("read what the server measures: %w", err)
 		}
 	}
-	out := measuresFrom(n[0], n[1], n[2], n[3], n[4], n[5])
-	if behind := n[7]; behind >= 0 && row[7] != "" {
+	size, sizeErr := s.measureSizes(ctx)
+	if !size.known {
+		size.log = unknownSize
+	}
+	out := measuresFrom(size.databases, size.log, n[0], n[1], n[2], n[3])
+	if sizeErr != nil {
+		out.Miss("the size of its databases", sizeErr)
+	}
+	if behind := n[5]; behind >= 0 && row[5] != "" {
 		out.Readings = append([]api.Reading{{Name: "behind", Value: (time.Duration(behind) * time.Second).String()}},
 			out.Readings...)
 	}
@@ -77,36 +84,56 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 	for _, database := range got[3] {
 		out.Closed = append(out.Closed, database[0])
 	}
-	for _, setting := range got[4] {
+	for _, setting := range got[5] {
 		out.Overridden = append(out.Overridden, setting[0])
 	}
 	for _, space := range got[1] {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the tablespace %q is outside of the data directory: it is in no "+
 			"backup, and other members can't be made; move what it holds to pg_default and drop it", space[0]))
 	}
-	out.Warnings = append(out.Warnings, s.collations(ctx)...)
-	if n[6] == 0 {
-		return out, nil
+	for _, database := range got[4] {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("a DROP DATABASE of %q was interrupted, and nobody can use what is "+
+			"left of it; DROP DATABASE %s ends that", database[0], local.Identifier(database[0])))
 	}
-	w, err := s.unarchived()
-	if err == nil {
-		out.Readings = append(out.Readings, api.Reading{Name: "unarchived", Value: w.String()})
+	ordered, err := s.collations(ctx)
+	out.Warnings = append(out.Warnings, ordered...)
+	if err != nil {
+		out.Miss("the order of its text", err)
 	}
-	if w.late() {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%s of the log wait for the archive, and the volume fills "+
-			"up: the logs of the pod NAME-archive-0 say why", w))
+	if n[4] != 0 {
+		s.measureArchive(&out)
 	}
 	return out, nil
 }
 
+// measureArchive tells what waits for the archive.
+func (s *Server) measureArchive(out *api.Measures) {
+	w, err := s.unarchived()
+	if err != nil {
+		out.Miss("what waits for the archive", err)
+		return
+	}
+	out.Readings = append(out.Readings, api.Reading{Name: "unarchived", Value: w.String()})
+	if w.late() {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%s of the log wait for the archive, and the volume fills "+
+			"up: the logs of the pod NAME-archive-0 say why", w))
+	}
+}
+
+// unknownSize is that of a log that was not measured.
+const unknownSize = -1
+
 // measuresFrom puts the answer in words: bytes of the databases and of the log, sessions and how many there may be, the
 // age of the oldest transaction in seconds, and that of the oldest transaction ID.
 func measuresFrom(databases, log, sessions, most, oldest, age int64) api.Measures {
-	m := api.Measures{DataBytes: databases + log, Readings: []api.Reading{
+	m := api.Measures{Readings: []api.Reading{
 		{Name: "connections", Value: fmt.Sprintf("%d/%d", sessions, most)},
 		{Name: "oldest transaction", Value: (time.Duration(oldest) * time.Second).String()},
-		{Name: "log", Value: fmt.Sprintf("%dMi", log>>20)},
 	}}
+	if log != unknownSize {
+		m.DataBytes = databases + log
+		m.Readings = append(m.Readings, api.Reading{Name: "log", Value: fmt.Sprintf("%dMi", log>>20)})
+	}
 	if sessions >= most {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("all of its %d connections are in use", most))
 	}

@@ -70,6 +70,8 @@ type Server struct {
 	gone protocol.Position
 	// orders is what is known of the versions of collations.
 	orders orders
+	// sizes are the last that the server told.
+	sizes sizes
 	// moving is the part of this primary in following a source; nil if there is none.
 	moving *movein.Move
 	// barred says that no client is let in, open that this run of the server may have let one in.

@@ -67,6 +67,11 @@ func TestHandOverLoses(t *testing.T) {
 		if !slices.ContainsFunc(MakePlan(opstest.Stub{}, s).Steps, func(step ops.Step) bool { return step.Title == want }) {
 			t.Errorf("%s: no step is %q", s.Verb(), want)
 		}
+		s.View.Members[0].Stale = "timeout"
+		want += ", and may lose what only db-1 has: that is not known, as its server did not say it (timeout)"
+		if !slices.ContainsFunc(MakePlan(opstest.Stub{}, s).Steps, func(step ops.Step) bool { return step.Title == want }) {
+			t.Errorf("%s: no step is %q", s.Verb(), want)
+		}
 	}
 }
 

@@ -213,6 +213,10 @@ func (p Situation) HandOver(leader engine.Member, to, reason string) *ops.Decisi
 	if len(leader.OnlyHere) > 0 {
 		title += ", which loses " + strings.Join(leader.OnlyHere, ", ")
 	}
+	if leader.Stale != "" {
+		title += fmt.Sprintf(", and may lose what only %s has: that is not known, as its server did not say it (%s)",
+			leader.Name, leader.Stale)
+	}
 	return Do(ops.Step{ID: "hand-over/" + to, Action: ops.ActionHandOver, Members: []string{leader.Name}, To: to,
 		Risk: ops.RiskLeaderMove, Deadline: StepDeadline, Title: title, Reason: reason})
 }

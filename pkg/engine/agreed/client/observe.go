@@ -139,6 +139,8 @@ func (s *Session) member(a said) engine.Member {
 	m.Closed = st.Server.Measures.Closed
 	m.Overridden = st.Server.Measures.Overridden
 	m.Warnings, m.OnlyHere = st.Server.Measures.Warnings, st.Server.Measures.OnlyHere
+	m.Stale = st.Server.Measures.Stale
+	m.Warnings = append(slices.Clone(m.Warnings), unmeasured(st)...)
 	if sync := synchronous(st); sync != "" {
 		m.Readings = append(m.Readings, engine.Reading{Name: "sync", Value: sync})
 	}
@@ -170,6 +172,20 @@ func (s *Session) member(a said) engine.Member {
 	}
 	m.Problem = s.problem(st, witness)
 	return m
+}
+
+// unmeasured warns of what a server that runs did not tell: silence is no sign that there is nothing.
+func unmeasured(s api.Status) (out []string) {
+	if s.Server.Role == protocol.Stopped {
+		return nil // that is the news
+	}
+	if why := s.Server.Measures.Stale; why != "" {
+		out = append(out, "not measured: the server did not answer ("+why+"), and its warnings are those of before")
+	}
+	for _, what := range s.Server.Measures.Missing {
+		out = append(out, "not measured: "+what)
+	}
+	return out
 }
 
 // synchronous says of the primary how many of which number of replicas must confirm a write, and of a replica whether

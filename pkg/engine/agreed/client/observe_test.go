@@ -93,6 +93,24 @@ func TestDisk(t *testing.T) {
 	}
 }
 
+// TestUnmeasured: what a server that runs did not tell is a warning.
+func TestUnmeasured(t *testing.T) {
+	t.Parallel()
+	st := status("db-1")
+	st.Server.Measures = api.Measures{Warnings: []string{"slow"}, Missing: []string{"the size: late"}, Stale: "busy",
+		OnlyHere: []string{"a slot"}}
+	m := (&Session{token: "t"}).member(said{name: "db-1", status: st})
+	want := []string{"slow", "not measured: the server did not answer (busy), and its warnings are those of before",
+		"not measured: the size: late"}
+	if diff := cmp.Diff(want, m.Warnings); diff != "" || m.Stale != "busy" || len(m.OnlyHere) != 1 {
+		t.Errorf("%s, stale %q, only here %q", diff, m.Stale, m.OnlyHere)
+	}
+	st.Server.Role = protocol.Stopped
+	if m = (&Session{token: "t"}).member(said{name: "db-1", status: st}); len(m.Warnings) != 1 {
+		t.Errorf("of a server that does not run it warns of %q", m.Warnings)
+	}
+}
+
 // TestMember: what is wrong with a member shows.
 func TestMember(t *testing.T) {
 	t.Parallel()
