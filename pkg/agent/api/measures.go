@@ -19,6 +19,8 @@ type Measures struct {
 	MostBytes int64 `json:"mostBytes,omitempty"`
 	// Readings are other values, in the order in which they are shown.
 	Readings []Reading `json:"readings,omitempty"`
+	// Details are further ones, which only a wide status shows.
+	Details []Reading `json:"details,omitempty"`
 	// Warnings are what a person should do something about, each in one sentence without a full stop.
 	Warnings []string `json:"warnings,omitempty"`
 	// OnlyHere is what a primary loses when another member takes over, each in a few words.

@@ -20,7 +20,8 @@ SELECT (SELECT count(*) FROM client),
  current_setting('max_connections'),
  (SELECT (extract(day FROM open) * 86400 + extract(hour FROM open) * 3600 + extract(minute FROM open) * 60
    + floor(extract(second FROM open)))::bigint
-  FROM (SELECT now() - min(xact_start) AS open FROM client) AS oldest),
+  FROM (SELECT now() - least((SELECT min(xact_start) FROM client), (SELECT min(prepared) FROM pg_prepared_xacts))
+   AS open) AS oldest),
  (SELECT max(age(datfrozenxid)) FROM pg_database),
  (SELECT (current_setting('archive_mode') <> 'off')::int),
  CASE WHEN NOT pg_is_in_recovery() THEN -1
@@ -28,12 +29,21 @@ SELECT (SELECT count(*) FROM client),
      AND EXISTS (SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming') THEN 0
    ELSE (SELECT (extract(day FROM past) * 86400 + extract(hour FROM past) * 3600 + extract(minute FROM past) * 60
      + floor(extract(second FROM past)))::bigint
-     FROM (SELECT now() - pg_last_xact_replay_timestamp() AS past) AS last) END;
+     FROM (SELECT now() - pg_last_xact_replay_timestamp() AS past) AS last) END,
+ (SELECT max(mxid_age(datminmxid)) FROM pg_database);
 ` + ownTablespaces + `;
 SELECT slot_name FROM pg_replication_slots WHERE database IS NOT NULL AND NOT temporary ORDER BY slot_name;
 SELECT datname FROM pg_database WHERE NOT datallowconn AND NOT datistemplate ORDER BY datname;
 SELECT datname FROM pg_database WHERE datconnlimit = -2 ORDER BY datname;
-` + overrides
+` + overrides + `;
+` + retained + `;
+` + prepared
+
+// prepared are the transactions that wait for the second half of a commit, however long their clients are gone.
+const prepared = `SELECT gid, database, (extract(day FROM open) * 86400 + extract(hour FROM open) * 3600
+ + extract(minute FROM open) * 60 + floor(extract(second FROM open)))::bigint
+FROM (SELECT gid, database, now() - prepared AS open FROM pg_prepared_xacts WHERE NOT pg_is_in_recovery()) AS half
+ORDER BY 3 DESC`
 
 const (
 	// transactionIDs is how many transactions may begin after the oldest row that is not frozen. The server refuses
@@ -71,6 +81,17 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 		size.log = unknownSize
 	}
 	out := measuresFrom(size.databases, size.log, n[0], n[1], n[2], n[3])
+	tellMultixacts(&out, n[6])
+	if err := tellPrepared(&out, got[7]); err != nil {
+		return api.Measures{}, err
+	}
+	slots, err := slotsFrom(got[6])
+	if err != nil {
+		return api.Measures{}, err
+	}
+	_, volume := s.volume.Space()
+	tellSlots(&out, slots, volume)
+	s.tellSince(&out)
 	if sizeErr != nil {
 		out.Miss("the size of its databases", sizeErr)
 	}
@@ -150,4 +171,33 @@ func measuresFrom(databases, log, sessions, most, oldest, age int64) api.Measure
 			"%.0f%% of the transaction IDs are used since the oldest row was frozen: vacuum it", 100*share))
 	}
 	return m
+}
+
+// tellMultixacts tells how many IDs of groups of lockers are used: writes end without them, too (section 24.1.5.1 of
+// the manual).
+func tellMultixacts(m *api.Measures, age int64) {
+	share := float64(age) / transactionIDs
+	if share >= worthTelling {
+		m.Readings = append(m.Readings, api.Reading{Name: "multixacts", Value: fmt.Sprintf("%.0f%%", 100*share)})
+	}
+	if share >= much {
+		m.Warnings = append(m.Warnings, fmt.Sprintf(
+			"%.0f%% of the multixact IDs are used since the oldest row was frozen: vacuum it", 100*share))
+	}
+}
+
+// tellPrepared warns of transactions that nobody ends: they outlive their client, a restart and a failover.
+func tellPrepared(m *api.Measures, rows [][]string) error {
+	for _, row := range rows {
+		seconds, err := strconv.ParseInt(row[2], 10, 64)
+		if err != nil {
+			return fmt.Errorf("read the age of a prepared transaction: %w", err)
+		}
+		if age := time.Duration(seconds) * time.Second; age >= longTransaction {
+			m.Warnings = append(m.Warnings, fmt.Sprintf("the prepared transaction %q of the database %q has waited for %s: "+
+				"what it locked stays locked; COMMIT PREPARED %s or ROLLBACK PREPARED %s ends it", row[0], row[1], age,
+				local.Literal(row[0]), local.Literal(row[0])))
+		}
+	}
+	return nil
 }

@@ -5,8 +5,10 @@ package postgres
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -41,6 +43,56 @@ func TestMeasuresFrom(t *testing.T) {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
+	}
+}
+
+// TestTellMultixacts: they run out as transaction IDs do.
+func TestTellMultixacts(t *testing.T) {
+	t.Parallel()
+	for age, want := range map[int64]api.Measures{
+		1:           {},
+		500_000_000: {Readings: []api.Reading{{Name: "multixacts", Value: "23%"}}},
+		1_200_000_000: {Readings: []api.Reading{{Name: "multixacts", Value: "56%"}},
+			Warnings: []string{"56% of the multixact IDs are used since the oldest row was frozen: vacuum it"}},
+	} {
+		var got api.Measures
+		tellMultixacts(&got, age)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d: %s", age, diff)
+		}
+	}
+}
+
+// TestMeasurePrepared: a transaction without a client counts as open, and is named once it is old.
+func TestMeasurePrepared(t *testing.T) {
+	t.Parallel()
+	m := newSite(t).open("m1")
+	m.Must(protocol.Job{Kind: protocol.Initialise})
+	settings := protocol.Settings{Version: 1, Values: map[string]string{"max_prepared_transactions": "2"}}
+	if err := m.settle(t.Context(), settings); err != nil {
+		t.Fatal(err)
+	}
+	m.Serving = 1
+	m.Must(protocol.Job{Kind: protocol.Promote, Generation: 1, Timeline: 2, Set: protocol.SyncSet{Version: 1},
+		Settings: settings})
+	m.sql("BEGIN; CREATE TABLE kept (id int); PREPARE TRANSACTION 'its half'")
+	time.Sleep(1100 * time.Millisecond)
+	got, err := m.Measure(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(got.Readings, func(r api.Reading) bool { return r.Name == "oldest transaction" })
+	if age, err := time.ParseDuration(got.Readings[i].Value); err != nil || age < time.Second {
+		t.Errorf("the oldest transaction is open for %s: %v", age, err)
+	}
+	var old api.Measures
+	if err := tellPrepared(&old, [][]string{{"young", "shop", "3599"}, {"its half", "shop", "7200"}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{`the prepared transaction "its half" of the database "shop" has waited for 2h0m0s: what it ` +
+		`locked stays locked; COMMIT PREPARED E'its half' or ROLLBACK PREPARED E'its half' ends it`}; !slices.Equal(
+		old.Warnings, want) {
+		t.Errorf("it warns of %q, want %q", old.Warnings, want)
 	}
 }
 

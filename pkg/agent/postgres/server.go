@@ -33,7 +33,9 @@ type Server struct {
 	Downstream *stream.Downstream
 	observer   local.Session
 	// door leads to the source.
-	door    *source.Door
+	door *source.Door
+	// volume tells how large the volume is.
+	volume  disk.Gauge
 	changed chan struct{}
 
 	mu       sync.Mutex
@@ -88,7 +90,8 @@ func Open(c Config) (*Server, error) {
 		return nil, err
 	}
 	c.Major = major
-	s := &Server{Config: c, release: release, changed: make(chan struct{}, 1)}
+	s := &Server{Config: c, release: release, changed: make(chan struct{}, 1),
+		volume: disk.Gauge{Directory: c.Directory}}
 	if err = c.adopt(); err != nil {
 		return nil, err
 	}

@@ -170,6 +170,9 @@ func (s *Session) member(a said) engine.Member {
 		m.Position = agreed.Position(st.System, st.Server.Position.Timeline, st.Server.Position.Offset)
 		m.Details = []engine.Reading{{Name: "timeline", Value: strconv.FormatUint(st.Server.Position.Timeline, 10)}}
 	}
+	for _, d := range st.Server.Measures.Details {
+		m.Details = append(m.Details, engine.Reading(d))
+	}
 	m.Problem = s.problem(st, witness)
 	return m
 }

@@ -98,12 +98,16 @@ func TestUnmeasured(t *testing.T) {
 	t.Parallel()
 	st := status("db-1")
 	st.Server.Measures = api.Measures{Warnings: []string{"slow"}, Missing: []string{"the size: late"}, Stale: "busy",
-		OnlyHere: []string{"a slot"}}
+		OnlyHere: []string{"a slot"},
+		Details:  []api.Reading{{Name: "slots", Value: "feed 3Mi"}}}
 	m := (&Session{token: "t"}).member(said{name: "db-1", status: st})
 	want := []string{"slow", "not measured: the server did not answer (busy), and its warnings are those of before",
 		"not measured: the size: late"}
 	if diff := cmp.Diff(want, m.Warnings); diff != "" || m.Stale != "busy" || len(m.OnlyHere) != 1 {
 		t.Errorf("%s, stale %q, only here %q", diff, m.Stale, m.OnlyHere)
+	}
+	if n := len(m.Details); n != 2 || m.Details[1].Name != "slots" {
+		t.Errorf("details %+v", m.Details)
 	}
 	st.Server.Role = protocol.Stopped
 	if m = (&Session{token: "t"}).member(said{name: "db-1", status: st}); len(m.Warnings) != 1 {
