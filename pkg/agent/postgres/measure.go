@@ -37,7 +37,8 @@ SELECT datname FROM pg_database WHERE NOT datallowconn AND NOT datistemplate ORD
 SELECT datname FROM pg_database WHERE datconnlimit = -2 ORDER BY datname;
 ` + overrides + `;
 ` + retained + `;
-` + prepared
+` + prepared + `;
+` + lowered
 
 // prepared are the transactions that wait for the second half of a commit, however long their clients are gone.
 const prepared = `SELECT gid, database, (extract(day FROM open) * 86400 + extract(hour FROM open) * 3600
@@ -92,6 +93,11 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 	_, volume := s.volume.Space()
 	tellSlots(&out, slots, volume)
 	s.tellSince(&out)
+	s.unconfirmed.tell(&out, time.Now())
+	s.mu.Lock()
+	durability := s.settings.Durability
+	s.mu.Unlock()
+	tellLowered(&out, durability, got[8])
 	if sizeErr != nil {
 		out.Miss("the size of its databases", sizeErr)
 	}

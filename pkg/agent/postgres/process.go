@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 )
@@ -29,4 +30,5 @@ func (s *Server) launch() (*process.Process, error) {
 func (s *Server) line(text string) {
 	_, _ = fmt.Fprintln(s.Log, text)
 	s.judge(text)
+	s.unconfirmed.note(text, time.Now())
 }

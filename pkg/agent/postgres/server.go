@@ -35,8 +35,10 @@ type Server struct {
 	// door leads to the source.
 	door *source.Door
 	// volume tells how large the volume is.
-	volume  disk.Gauge
-	changed chan struct{}
+	volume disk.Gauge
+	// unconfirmed counts commits that no replica confirmed.
+	unconfirmed unconfirmed
+	changed     chan struct{}
 
 	mu       sync.Mutex
 	proc     *process.Process
