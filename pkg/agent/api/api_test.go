@@ -118,6 +118,36 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// TestReplaceHold: a hold takes the place of the former one, once, and the status says that it can.
+func TestReplaceHold(t *testing.T) {
+	t.Parallel()
+	a := newAgent()
+	m := a.node.Document().Members["m1"]
+	m.Level = protocol.LevelOf((*protocol.ReplaceHold)(nil).Kind())
+	a.node.Document().Members["m1"] = m
+	c := client(t, a.service())
+	for _, r := range []struct {
+		name    string
+		hold    protocol.Hold
+		refused bool
+	}{
+		{"the first", protocol.Hold{By: "test"}, false},
+		{"another", protocol.Hold{By: "other", Number: 1}, false},
+		{"it again", protocol.Hold{By: "other", Number: 1}, false},
+		{"the first again", protocol.Hold{By: "test"}, true},
+	} {
+		err := c.StartHold(t.Context(), Hold{ID: "h", Hold: r.hold})
+		var refused Refused
+		if errors.As(err, &refused) != r.refused || !r.refused && err != nil {
+			t.Errorf("%s: %v", r.name, err)
+		}
+	}
+	st, err := c.Status(t.Context())
+	if err != nil || !st.ReplacesHolds || st.Holds["h"].By != "other" {
+		t.Errorf("the status is %+v (%v)", st, err)
+	}
+}
+
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	a := newAgent()
@@ -125,6 +155,7 @@ func TestRequests(t *testing.T) {
 	settings := a.node.Document().Settings
 	settings.Version = 2
 	hold := Hold{ID: "h", Hold: protocol.Hold{By: "test"}}
+	again := Hold{ID: "h", Hold: protocol.Hold{By: "test", Number: 1}}
 	for _, r := range []struct {
 		name, refused string
 		do            func(context.Context) error
@@ -138,6 +169,7 @@ func TestRequests(t *testing.T) {
 		{"remove nobody", "no member", func(ctx context.Context) error { return c.RemoveMember(ctx, "x") }},
 		{"hold", "", func(ctx context.Context) error { return c.StartHold(ctx, hold) }},
 		{"hold again", "", func(ctx context.Context) error { return c.StartHold(ctx, hold) }},
+		{"hold once more, beside older members", "in force", func(ctx context.Context) error { return c.StartHold(ctx, again) }},
 		{"end the hold", "", func(ctx context.Context) error { return c.EndHold(ctx, "h") }},
 		{"end it again", "", func(ctx context.Context) error { return c.EndHold(ctx, "h") }},
 		{"configure", "", func(ctx context.Context) error { return c.Configure(ctx, settings) }},

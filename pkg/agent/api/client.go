@@ -88,7 +88,8 @@ func (c *Client) Configure(ctx context.Context, s protocol.Settings) error {
 	return c.do(ctx, http.MethodPut, "/v1/settings", s, nil)
 }
 
-// StartHold begins a hold, EndHold ends one; again has no effect. A pause is a hold without an end.
+// StartHold begins a hold, EndHold ends one; again has no effect. A pause is a hold without an end. One that is in
+// force is replaced by a hold with the next number.
 func (c *Client) StartHold(ctx context.Context, h Hold) error {
 	return c.do(ctx, http.MethodPost, "/v1/holds", h, nil)
 }

@@ -19,6 +19,8 @@ type Status struct {
 	// Routing says that this program knows how to lead clients straight to the primary. Older ones don't start when they
 	// are told to.
 	Routing bool `json:"routing,omitempty"`
+	// ReplacesHolds says that all members know how one hold takes the place of another.
+	ReplacesHolds bool `json:"replacesHolds,omitempty"`
 	// Server is what the member observes of its own server.
 	Server Server `json:"server"`
 	// Quorum says that the group has a leader that this member hears; Leader is its name.

@@ -141,8 +141,8 @@ func same(a, b protocol.Settings) bool {
 }
 
 func (s *Service) hold(ctx context.Context, body Hold) error {
-	return s.agree(ctx, func(*protocol.Document) (protocol.Entry, error) {
-		return &protocol.StartHold{ID: body.ID, Hold: body.Hold}, nil
+	return s.agree(ctx, func(d *protocol.Document) (protocol.Entry, error) {
+		return d.BeginHold(body.ID, body.Hold), nil
 	}, func(d *protocol.Document) bool { return d.Holds[body.ID] == body.Hold && body.ID != "" })
 }
 
@@ -169,7 +169,7 @@ func (s *Service) Status() Status {
 			Role: o.Role, Serving: n.Serves(s.Now()), Generation: o.Generation, Upstream: o.Upstream, Volume: o.Volume,
 			Position: o.Position, Unread: o.Unread, Unfit: o.Unfit, Settings: o.Settings, Standbys: o.Standbys,
 		}
-		st.Removed = slices.Clone(d.Removed)
+		st.Removed, st.ReplacesHolds = slices.Clone(d.Removed), d.ReplacesHolds()
 		for id := range d.Reports {
 			if st.Reports == nil {
 				st.Reports = map[protocol.MemberID]Report{}

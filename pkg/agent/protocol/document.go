@@ -96,14 +96,6 @@ type Intent struct {
 	Why    string   `json:"why,omitempty"`
 }
 
-// Hold keeps every member but the last primary from being appointed.
-type Hold struct {
-	// For is counted by the leader of the group from when it applied the entry. Zero is until it is ended by request.
-	For time.Duration `json:"for,omitempty"`
-	By  string        `json:"by"`
-	Why string        `json:"why,omitempty"`
-}
-
 // Durability says what an acknowledged write has reached.
 type Durability string
 

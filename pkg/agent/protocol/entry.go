@@ -17,7 +17,7 @@ type Entry interface {
 // highestLevel is the highest level of entries that this program can apply. An entry kind that is added takes the next
 // level, and so does one that is applied in another way. It is proposed only once every member has joined with that
 // level.
-const highestLevel = 5
+const highestLevel = 6
 
 // entries returns an empty entry of each kind, with the level that brought it.
 func entries() map[Entry]int {
@@ -28,6 +28,7 @@ func entries() map[Entry]int {
 		&AddMember{}: 1, &OfferVote{}: 1, &Configured{}: 1, &Leave{}: 1, &RemoveMember{}: 1,
 		&Configure{}: 1, &StartHold{}: 1, &EndHold{}: 1, &EndIncarnation{}: 1,
 		&EndSource{}: 3, &BeginSource{}: 4, &Copied{}: 5,
+		&ReplaceHold{}: 6, &ExpireHold{}: 6,
 	}
 }
 

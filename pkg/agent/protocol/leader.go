@@ -43,7 +43,7 @@ func (n *Node) lead() {
 	}
 	for id, h := range d.Holds {
 		if h.For > 0 && n.now.Sub(max(n.holdSeen[id], n.ledSince)) >= h.For {
-			n.propose("hold "+id, &EndHold{ID: id})
+			n.propose(fmt.Sprintf("hold %s %d", id, h.Number), d.expire(id))
 		}
 	}
 }

@@ -238,8 +238,8 @@ func (n *Node) applied(e Applied) {
 	if r, ok := e.Entry.(*Release); ok && err == nil && phase == Serving && r.Process == n.doc.Process {
 		n.released = *r
 	}
-	if h, ok := e.Entry.(*StartHold); ok {
-		n.holdSeen[h.ID] = n.now
+	if id, begins := beginsHold(e.Entry); begins {
+		n.holdSeen[id] = n.now
 	}
 	if r, ok := e.Entry.(*Renew); ok && err == nil && r.Member == n.id && r.Process == n.start && r.Nonce == n.nonce {
 		n.renewed(r)

@@ -13,13 +13,25 @@ const asked = "asked"
 
 var _ engine.Holder = (*Session)(nil)
 
-// Hold implements engine.Holder.
+// Hold implements engine.Holder. The hold takes the place of the former one in one step: who dies in between leaves one
+// of them in force. Where an agent is too old for that, the former one is ended first.
 func (s *Session) Hold(ctx context.Context, h engine.Hold) error {
-	if err := s.EndHold(ctx); err != nil {
-		return err
-	}
 	return s.order(ctx, "have no other member lead", func(ctx context.Context, c *api.Client) error {
-		return c.StartHold(ctx, api.Hold{ID: asked, Hold: protocol.Hold{For: h.For, By: h.By, Why: h.Why}})
+		now, err := c.Status(ctx)
+		if err != nil {
+			return err
+		}
+		next := api.Hold{ID: asked, Hold: protocol.Hold{For: h.For, By: h.By, Why: h.Why}}
+		before, held := now.Holds[asked]
+		switch {
+		case held && now.ReplacesHolds:
+			next.Number = before.Number + 1
+		case held:
+			if err := c.EndHold(ctx, asked); err != nil {
+				return err
+			}
+		}
+		return c.StartHold(ctx, next)
 	})
 }
 
