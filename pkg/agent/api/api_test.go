@@ -179,6 +179,11 @@ func TestRequests(t *testing.T) {
 			old.MaxLag++
 			return c.Configure(ctx, old)
 		}},
+		{"configure what older members don't know", "does not know readonly-lag", func(ctx context.Context) error {
+			next := settings
+			next.Version, next.ReadonlyLag = 3, time.Minute
+			return c.Configure(ctx, next)
+		}},
 		{"switch over to a member without data", "no copy of the data", func(ctx context.Context) error {
 			return c.Switchover(ctx, Switchover{Target: "m2"})
 		}},

@@ -129,7 +129,11 @@ func (s *Service) configure(ctx context.Context, body protocol.Settings) error {
 			return err
 		}
 	}
-	return s.agree(ctx, func(*protocol.Document) (protocol.Entry, error) {
+	return s.agree(ctx, func(d *protocol.Document) (protocol.Entry, error) {
+		if d.Level() < body.Level() {
+			return nil, errors.New("a member has an agent that does not know readonly-lag: give the members newer ones, " +
+				"by kubectl dbop configure NAME --helper-image IMAGE")
+		}
 		return &protocol.Configure{Settings: body}, nil
 	}, func(d *protocol.Document) bool { return d.Settings.Version == body.Version && same(d.Settings, body) })
 }

@@ -55,7 +55,7 @@ func rests(before, now protocol.Server) bool {
 			return false
 		}
 	}
-	before.Position, before.Flushed, before.Standbys = now.Position, now.Flushed, now.Standbys
+	before.Position, before.Flushed, before.Standbys, before.Lag = now.Position, now.Flushed, now.Standbys, now.Lag
 	return reflect.DeepEqual(before, now)
 }
 

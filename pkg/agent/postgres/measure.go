@@ -24,12 +24,6 @@ SELECT (SELECT count(*) FROM client),
    AS open) AS oldest),
  (SELECT max(age(datfrozenxid)) FROM pg_database),
  (SELECT (current_setting('archive_mode') <> 'off')::int),
- CASE WHEN NOT pg_is_in_recovery() THEN -1
-   WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn()
-     AND EXISTS (SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming') THEN 0
-   ELSE (SELECT (extract(day FROM past) * 86400 + extract(hour FROM past) * 3600 + extract(minute FROM past) * 60
-     + floor(extract(second FROM past)))::bigint
-     FROM (SELECT now() - pg_last_xact_replay_timestamp() AS past) AS last) END,
  (SELECT max(mxid_age(datminmxid)) FROM pg_database);
 ` + ownTablespaces + `;
 SELECT slot_name FROM pg_replication_slots WHERE database IS NOT NULL AND NOT temporary ORDER BY slot_name;
@@ -82,7 +76,7 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 		size.log = unknownSize
 	}
 	out := measuresFrom(size.databases, size.log, n[0], n[1], n[2], n[3])
-	tellMultixacts(&out, n[6])
+	tellMultixacts(&out, n[5])
 	if err := tellPrepared(&out, got[7]); err != nil {
 		return api.Measures{}, err
 	}
@@ -95,15 +89,14 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 	s.tellSince(&out)
 	s.unconfirmed.tell(&out, time.Now())
 	s.mu.Lock()
-	durability := s.settings.Durability
+	durability, replica, lag := s.settings.Durability, s.promoted == 0, s.lag
 	s.mu.Unlock()
 	tellLowered(&out, durability, got[8])
 	if sizeErr != nil {
 		out.Miss("the size of its databases", sizeErr)
 	}
-	if behind := n[5]; behind >= 0 && row[5] != "" {
-		out.Readings = append([]api.Reading{{Name: "behind", Value: (time.Duration(behind) * time.Second).String()}},
-			out.Readings...)
+	if replica {
+		out.Readings = append([]api.Reading{{Name: "behind", Value: lag.String()}}, out.Readings...)
 	}
 	for _, slot := range got[2] {
 		out.OnlyHere = append(out.OnlyHere, "the logical slot "+slot[0])

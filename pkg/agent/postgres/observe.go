@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
@@ -24,7 +25,11 @@ const question = `SELECT pg_is_in_recovery(),
  CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn() END,
  (SELECT count(*) FROM pg_stat_wal_receiver),
  current_setting('synchronous_standby_names'),
- CASE WHEN pg_is_in_recovery() THEN pg_is_wal_replay_paused() END;
+ CASE WHEN pg_is_in_recovery() THEN pg_is_wal_replay_paused() END,
+ (SELECT latest_end_lsn FROM pg_stat_wal_receiver WHERE status = 'streaming'),
+ (SELECT pid FROM pg_stat_wal_receiver WHERE status = 'streaming'),
+ (SELECT (extract(day FROM past) * 86400 + extract(hour FROM past) * 3600 + extract(minute FROM past) * 60
+   + floor(extract(second FROM past)))::bigint FROM (SELECT now() - pg_last_xact_replay_timestamp() AS past) AS last);
 SELECT application_name, flush_lsn FROM pg_stat_replication WHERE state = 'streaming' AND flush_lsn IS NOT NULL
  ORDER BY 1`
 
@@ -37,6 +42,11 @@ type answer struct {
 	// paused says that it applies no log: somebody asked for that, or the log needs higher settings than it has.
 	paused   bool
 	standbys []protocol.Streaming
+	// told is where the log of the primary ends, as it said last to the process receiver, if one streams.
+	told     datadir.LSN
+	receiver string
+	// past is how long ago the last transaction ended that it applied, by the clocks of both machines; 0 for none.
+	past time.Duration
 }
 
 // state asks the server.
@@ -54,6 +64,13 @@ func (s *Server) state(ctx context.Context) (answer, error) {
 	}
 	if a.received, err = datadir.ParseLSN(row[2]); err != nil && row[2] != "" {
 		return answer{}, err
+	}
+	if a.told, err = datadir.ParseLSN(row[6]); err != nil && row[6] != "" {
+		return answer{}, err
+	}
+	a.receiver = row[7]
+	if past, err := strconv.ParseInt(row[8], 10, 64); err == nil { // there may be none
+		a.past = time.Duration(max(past, 0)) * time.Second
 	}
 	for _, r := range got[1] {
 		at, err := datadir.ParseLSN(r[1])
@@ -105,6 +122,7 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 		return o
 	}
 	s.learn(a)
+	o.Lag = s.lag
 	if s.promoted > 0 && a.recovering {
 		o.Role, o.Generation, o.Flushed = protocol.Replica, 0, 0 // not yet
 	}
@@ -130,6 +148,10 @@ func (s *Server) learn(a answer) {
 	s.position = protocol.Position{Timeline: timeline, Offset: uint64(end)}
 	s.standbys = a.standbys
 	s.moved()
+	s.lag = 0
+	if a.recovering {
+		s.lag = s.age.of(a, s.Now())
+	}
 }
 
 // base is what holds whether the server runs or not.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
@@ -67,6 +68,9 @@ type Server struct {
 	// stale is what the server said to have received of a timeline that it left: its records before the fork are whole.
 	stale    datadir.LSN
 	position protocol.Position
+	// lag is how old the data of a replica is, and age what is known of that.
+	lag      time.Duration
+	age      age
 	flushed  protocol.Instant
 	standbys []protocol.Streaming
 	unfit    string
@@ -180,6 +184,7 @@ func (s *Server) start(ctx context.Context, settings protocol.Settings) error {
 	}
 	s.proc, s.promoted, s.set, s.setAt, s.read, s.unfit = p, 0, 0, 0, false, ""
 	s.flushed, s.standbys, s.stale, s.ready, s.pending = 0, nil, 0, false, nil
+	s.lag, s.age = 0, age{}
 	s.launched, s.open = floors.Asked(values), !s.barred
 	return nil
 }

@@ -108,36 +108,6 @@ const (
 	Async Durability = "async"
 )
 
-// Settings are what people set. A change carries the version that it replaces.
-type Settings struct {
-	Version    uint64     `json:"version"`
-	Timing     Timing     `json:"timing"`
-	Durability Durability `json:"durability"`
-	// Acknowledge is how many standbys must hold a write; at least 1 unless the durability is async.
-	Acknowledge int `json:"acknowledge,omitempty"`
-	// MaxLag is how many bytes of the log a member may lack, of what the last primary published, to be appointed
-	// where no standby had to acknowledge.
-	MaxLag uint64 `json:"maxLag"`
-	// Values are settings of the server, and Order is the order in which members apply their change.
-	Values map[string]string `json:"values,omitempty"`
-	Order  []MemberID        `json:"order,omitempty"`
-}
-
-// Check returns an error that names what the settings break, or nil.
-func (s Settings) Check() error {
-	if err := s.Timing.Check(); err != nil {
-		return err
-	}
-	switch {
-	case s.Durability != Strict && s.Durability != Preferred && s.Durability != Async:
-		return fmt.Errorf("check the settings: durability is %q: choose strict, preferred or async", s.Durability)
-	case s.Durability != Async && s.Acknowledge < 1:
-		return fmt.Errorf("check the settings: acknowledge is %d; durability %s asks for at least 1", s.Acknowledge,
-			s.Durability)
-	}
-	return nil
-}
-
 // Document is what the group agreed on, and the only truth about the cluster. All members hold the same after the same
 // entries.
 type Document struct {

@@ -1,5 +1,7 @@
 package protocol
 
+import "time"
+
 // Role is what the server of a member runs as.
 type Role string
 
@@ -30,6 +32,8 @@ type Server struct {
 	// Unread says that the position is not known yet: the server stopped without an order, and the end of its log was
 	// not read since. Nothing is reported then: a position that is too low could lose acknowledged writes.
 	Unread bool
+	// Lag is how old the data is that a replica serves, in whole seconds; 0 if it is not known to be old.
+	Lag time.Duration
 	// Settings is the version of the settings that the server runs with.
 	Settings uint64
 	// Flushed is when the last flush that the server confirmed was asked for. Only a primary has one.
@@ -61,13 +65,15 @@ type Told struct {
 	// Role is what it serves as: a replica that streams, or a primary. Generation is that of the primary.
 	Role       Role       `json:"role,omitempty"`
 	Generation Generation `json:"generation,omitempty"`
+	// Lag is how old the data is that a replica serves.
+	Lag time.Duration `json:"lag,omitempty"`
 	// Holds is the generation whose primary gets no new connection through this member any more.
 	Holds Generation `json:"holds,omitempty"`
 }
 
 // Told returns what the others should know of a server.
 func (s Server) Told() Told {
-	t := Told{Position: s.Position, Role: s.Role, Generation: s.Generation}
+	t := Told{Position: s.Position, Role: s.Role, Generation: s.Generation, Lag: s.Lag}
 	if s.Role == Replica && (s.Upstream == "" || s.Unread) {
 		t.Role, t.Generation = Stopped, 0
 	}

@@ -3,7 +3,8 @@ package protocol
 import "fmt"
 
 // Unready returns why this member may not serve clients at a time, or "": a primary serves under its lease, a replica
-// while it streams from the present primary, a witness while it hears a leader of the group.
+// while it streams from the present primary, a witness while it hears a leader of the group. A replica that lags is
+// ready: clients that read come through the agents, and the one beside it passes them on to a member with newer data.
 func (n *Node) Unready(now Instant, leader MemberID) string {
 	d, s := &n.doc, &n.server
 	m, known := d.Members[n.id]

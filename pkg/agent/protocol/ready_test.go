@@ -22,6 +22,10 @@ func TestUnready(t *testing.T) {
 		}},
 		{"a promotion at work", "not promoted yet", "m1", "m1", func(*Node) {}},
 		{"a replica", "", "m2", "", func(n *Node) { n.server = streams }},
+		{"a replica that lags: others are led past its server", "", "m2", "", func(n *Node) {
+			n.server = streams
+			n.server.Lag = time.Hour
+		}},
 		{"no stream", "does not stream from m1", "m2", "m1", func(n *Node) { n.server.Role = Replica }},
 		{"a stream from an earlier primary", "does not stream", "m2", "m1", func(n *Node) {
 			n.server = streams

@@ -16,7 +16,8 @@ type Route struct {
 	Until Instant
 	// Hold says that the primary is about to be another: new connections wait, open ones go on.
 	Hold bool
-	// Replicas stream from the primary. They are in order.
+	// Replicas stream from the primary, and serve data that is not older than the settings allow: those that lag more
+	// are here only while nobody else serves. They are in order.
 	Replicas []MemberID
 	// Lease is the time after which a member that lost the group serves nobody.
 	Lease time.Duration
@@ -39,6 +40,8 @@ func (n *Node) Route(now Instant) Route {
 		return r
 	}
 	r.Generation, r.Hold = d.Generation, d.Intent != nil || d.Primary == n.id && n.retiring
+	r.Until = n.until()
+	var lagging []MemberID
 	for _, id := range slices.Sorted(maps.Keys(d.Members)) {
 		told := n.received[id]
 		if id == n.id {
@@ -48,18 +51,29 @@ func (n *Node) Route(now Instant) Route {
 		case told.Generation != d.Generation || d.Members[id].Leaving:
 		case told.Role == Primary && id == d.Primary:
 			r.Primary = id
-		case told.Role == Replica && id != d.Primary && now.Sub(told.at) < toldTime:
+		case told.Role != Replica || id == d.Primary || now.Sub(told.at) >= toldTime:
+		case d.Settings.tooOld(told.Lag):
+			lagging = append(lagging, id)
+		default:
 			r.Replicas = append(r.Replicas, id)
 		}
 	}
-	switch {
-	case d.Primary != n.id:
-		r.Until = n.leaseSeen.Add(d.Lease)
-	case n.lease.generation != d.Generation || n.lease.released == d.Generation:
-	case n.lease.unlimited:
-		r.Until = math.MaxInt64
-	default:
-		r.Until = n.lease.deadline
+	if len(r.Replicas) == 0 && (r.Primary == "" || now >= r.Until) {
+		r.Replicas = lagging // old data is better than none
 	}
 	return r
+}
+
+// until is when nothing that the primary answers counts any more, as far as this member knows.
+func (n *Node) until() Instant {
+	d := &n.doc
+	switch {
+	case d.Primary != n.id:
+		return n.leaseSeen.Add(d.Lease)
+	case n.lease.generation != d.Generation || n.lease.released == d.Generation:
+		return 0
+	case n.lease.unlimited:
+		return math.MaxInt64
+	}
+	return n.lease.deadline
 }

@@ -13,6 +13,15 @@ func TestRoute(t *testing.T) {
 	t.Parallel()
 	const now = Instant(time.Minute)
 	replica := func(of Generation) Told { return Told{Role: Replica, Generation: of} }
+	lags := func(n *Node, by time.Duration, who ...MemberID) {
+		for _, id := range who {
+			told := Told{Role: Replica, Generation: 3, Lag: by}
+			n.received[id] = received{told, now}
+			if id == n.id {
+				n.server.Lag = by
+			}
+		}
+	}
 	sound := Route{Primary: "m1", Generation: 3, Until: now + 5, Replicas: []MemberID{"m2", "m3"}}
 	with := func(change func(*Route)) Route {
 		r := sound
@@ -49,6 +58,34 @@ func TestRoute(t *testing.T) {
 			with(func(r *Route) { r.Replicas = []MemberID{"m2"} })},
 		{"a replica of another primary", "m1", func(n *Node) { n.received["m3"] = received{replica(2), now} },
 			with(func(r *Route) { r.Replicas = []MemberID{"m2"} })},
+		{"a replica at the bound", "m1", func(n *Node) { lags(n, 30*time.Second, "m3") }, sound},
+		{"a replica that lags", "m1", func(n *Node) { lags(n, 31*time.Second, "m3") },
+			with(func(r *Route) { r.Replicas = []MemberID{"m2"} })},
+		{"the own server lags", "m2", func(n *Node) { lags(n, time.Hour, "m2") },
+			with(func(r *Route) { r.Until, r.Replicas = now+2, []MemberID{"m3"} })},
+		{"both replicas lag, and there is a primary", "m1", func(n *Node) { lags(n, time.Hour, "m2", "m3") },
+			with(func(r *Route) { r.Replicas = nil })},
+		{"both replicas lag, and the lease of the primary is over", "m1", func(n *Node) {
+			lags(n, time.Hour, "m2", "m3")
+			n.lease.deadline = now
+		}, with(func(r *Route) { r.Until = now })},
+		{"both replicas lag, and the primary is not promoted yet", "m2", func(n *Node) {
+			lags(n, time.Hour, "m2", "m3")
+			n.received["m1"] = received{}
+		}, with(func(r *Route) { r.Primary, r.Until = "", now+2 })},
+		{"a replica that lags, and a silent one", "m1", func(n *Node) {
+			lags(n, time.Hour, "m3")
+			n.received["m2"] = received{replica(3), now.Add(-time.Hour)}
+			n.lease.deadline = now
+		}, with(func(r *Route) { r.Until, r.Replicas = now, []MemberID{"m3"} })},
+		{"another bound", "m1", func(n *Node) {
+			lags(n, 6*time.Second, "m3")
+			n.doc.Settings.ReadonlyLag = 5 * time.Second
+		}, with(func(r *Route) { r.Replicas = []MemberID{"m2"} })},
+		{"no bound", "m1", func(n *Node) {
+			lags(n, time.Hour, "m3")
+			n.doc.Settings.ReadonlyLag = NoReadonlyLag
+		}, sound},
 		{"an own server without a stream", "m2", func(n *Node) { n.server.Upstream = "" }, with(func(r *Route) {
 			r.Until, r.Replicas = now+2, []MemberID{"m3"}
 		})},

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -17,6 +18,7 @@ const (
 	durabilityOption  = "durability"
 	acknowledgeOption = "acknowledge"
 	maxLagOption      = "max-lag"
+	readonlyLagOption = "readonly-lag"
 )
 
 // Settings reads the options of a spec as what agents agree on first. Those that are not the agents' own are settings
@@ -41,6 +43,12 @@ func Settings(config map[string]string) (protocol.Settings, error) {
 				return out, badOption(name, value, "an amount of the log, such as 16Mi")
 			}
 			out.MaxLag = uint64(q.Value()) //nolint:gosec // it is not negative
+		case readonlyLagOption:
+			bound, err := time.ParseDuration(value)
+			if err != nil || bound < 0 || bound%time.Second != 0 {
+				return out, badOption(name, value, "whole seconds, such as 30s, or 0 for no bound")
+			}
+			out.ReadonlyLag = readonlyLag(bound)
 		default:
 			out.Values[name] = value
 		}
@@ -65,7 +73,20 @@ func OwnOptions() []engine.Option {
 		{Name: durabilityOption, Kind: "enum", Allowed: "strict, preferred, async", Default: defaults[durabilityOption]},
 		{Name: maxLagOption, Kind: "quantity", Allowed: "how much of the log a failover may lose, such as 16Mi",
 			Default: "16Mi"},
+		{Name: readonlyLagOption, Kind: "duration", Allowed: "how old data replicas serve if others have newer, or 0",
+			Default: defaults[readonlyLagOption]},
 	}
+}
+
+// readonlyLag is a bound as agents agree on it: what is usual is not told, so that older ones understand it.
+func readonlyLag(bound time.Duration) time.Duration {
+	switch bound {
+	case protocol.DefaultReadonlyLag:
+		return 0
+	case 0:
+		return protocol.NoReadonlyLag
+	}
+	return bound
 }
 
 func badOption(name, value, want string) error {
@@ -82,5 +103,13 @@ func Options(s protocol.Settings) map[string]string {
 	out[durabilityOption] = string(s.Durability)
 	out[acknowledgeOption] = strconv.Itoa(s.Acknowledge)
 	out[maxLagOption] = strconv.FormatUint(s.MaxLag, 10)
+	switch s.ReadonlyLag {
+	case 0:
+		out[readonlyLagOption] = protocol.DefaultReadonlyLag.String()
+	case protocol.NoReadonlyLag:
+		out[readonlyLagOption] = "0s"
+	default:
+		out[readonlyLagOption] = s.ReadonlyLag.String()
+	}
 	return out
 }
