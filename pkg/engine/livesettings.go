@@ -20,6 +20,13 @@ type LiveSettings interface {
 	Keeps(option string) string
 }
 
+// FixedSettings is what an engine of LiveSettings also is if some of them are given when a cluster is made, and stay.
+type FixedSettings interface {
+	LiveSettings
+	// FixedOptions lists them. It is pure.
+	FixedOptions() []string
+}
+
 // Configurer is what a Session also is if its engine has LiveSettings.
 type Configurer interface {
 	// Configure has the members agree on the settings of a spec. What the database would not take is a Refusal, and

@@ -169,7 +169,9 @@ func TestRequests(t *testing.T) {
 		{"remove nobody", "no member", func(ctx context.Context) error { return c.RemoveMember(ctx, "x") }},
 		{"hold", "", func(ctx context.Context) error { return c.StartHold(ctx, hold) }},
 		{"hold again", "", func(ctx context.Context) error { return c.StartHold(ctx, hold) }},
-		{"hold once more, beside older members", "in force", func(ctx context.Context) error { return c.StartHold(ctx, again) }},
+		{"hold once more, beside older members", "in force", func(ctx context.Context) error {
+			return c.StartHold(ctx, again)
+		}},
 		{"end the hold", "", func(ctx context.Context) error { return c.EndHold(ctx, "h") }},
 		{"end it again", "", func(ctx context.Context) error { return c.EndHold(ctx, "h") }},
 		{"configure", "", func(ctx context.Context) error { return c.Configure(ctx, settings) }},
@@ -178,6 +180,11 @@ func TestRequests(t *testing.T) {
 			old := settings
 			old.MaxLag++
 			return c.Configure(ctx, old)
+		}},
+		{"configure other times", "given when it is made", func(ctx context.Context) error {
+			next := settings
+			next.Version, next.Timing.Lease = 3, 8*time.Second
+			return c.Configure(ctx, next)
 		}},
 		{"configure what older members don't know", "does not know readonly-lag", func(ctx context.Context) error {
 			next := settings

@@ -134,6 +134,10 @@ func (s *Service) configure(ctx context.Context, body protocol.Settings) error {
 			return nil, errors.New("a member has an agent that does not know readonly-lag: give the members newer ones, " +
 				"by kubectl dbop configure NAME --helper-image IMAGE")
 		}
+		if body.Check() == nil && body.Timing != d.Settings.Timing {
+			return nil, errors.New("the times of a cluster are given when it is made: a lease that was given under the " +
+				"former ones could outlast the next; ask for those that it has")
+		}
 		return &protocol.Configure{Settings: body}, nil
 	}, func(d *protocol.Document) bool { return d.Settings.Version == body.Version && same(d.Settings, body) })
 }

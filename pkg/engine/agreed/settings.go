@@ -50,6 +50,12 @@ func Settings(config map[string]string) (protocol.Settings, error) {
 			}
 			out.ReadonlyLag = readonlyLag(bound)
 		default:
+			if isTime(name) {
+				if err := setTime(&out.Timing, name, value); err != nil {
+					return out, err
+				}
+				continue
+			}
 			out.Values[name] = value
 		}
 	}
@@ -66,7 +72,7 @@ func Settings(config map[string]string) (protocol.Settings, error) {
 func OwnOptions() []engine.Option {
 	standard, _ := Settings(nil) // it has no option that could be wrong
 	defaults := Options(standard)
-	return []engine.Option{
+	return append(timeOptions(defaults), []engine.Option{
 		{Name: acknowledgeOption, Kind: "integer", Allowed: "how many replicas confirm a write",
 			Default: defaults[acknowledgeOption]},
 		{Name: ArchiveRepository, Kind: "string", Allowed: "the name of a repository"},
@@ -75,7 +81,7 @@ func OwnOptions() []engine.Option {
 			Default: "16Mi"},
 		{Name: readonlyLagOption, Kind: "duration", Allowed: "how old data replicas serve if others have newer, or 0",
 			Default: defaults[readonlyLagOption]},
-	}
+	}...)
 }
 
 // readonlyLag is a bound as agents agree on it: what is usual is not told, so that older ones understand it.
@@ -103,6 +109,7 @@ func Options(s protocol.Settings) map[string]string {
 	out[durabilityOption] = string(s.Durability)
 	out[acknowledgeOption] = strconv.Itoa(s.Acknowledge)
 	out[maxLagOption] = strconv.FormatUint(s.MaxLag, 10)
+	maps.Copy(out, showTimes(s.Timing))
 	switch s.ReadonlyLag {
 	case 0:
 		out[readonlyLagOption] = protocol.DefaultReadonlyLag.String()

@@ -1,6 +1,7 @@
 package agreed
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ func TestSettings(t *testing.T) {
 		t.Error(diff)
 	}
 	config["max-lag"] = "1024"
+	maps.Copy(config, showTimes(protocol.DefaultTiming()))
 	if diff := cmp.Diff(config, Options(got)); diff != "" {
 		t.Errorf("the options of it: %s", diff)
 	}

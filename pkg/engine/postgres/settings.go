@@ -90,6 +90,11 @@ func (*Engine) LiveOptions(spec v1alpha1.DatabaseClusterSpec) (map[string]string
 	return agreed.Options(got), err
 }
 
+var _ engine.FixedSettings = (*Engine)(nil)
+
+// FixedOptions implements engine.FixedSettings.
+func (*Engine) FixedOptions() []string { return agreed.FixedOptions() }
+
 // AtStart implements engine.LiveSettings. The names are those that 'postgres --describe-config' of 15, 17 and 18 has in
 // the context postmaster, without the managed ones.
 func (*Engine) AtStart(version string, options []string) []string {

@@ -71,6 +71,11 @@ func (*Engine) LiveOptions(spec v1alpha1.DatabaseClusterSpec) (map[string]string
 	return agreed.Options(s), err
 }
 
+var _ engine.FixedSettings = (*Engine)(nil)
+
+// FixedOptions implements engine.FixedSettings.
+func (*Engine) FixedOptions() []string { return agreed.FixedOptions() }
+
 // AtStart implements engine.LiveSettings. The names are those that CONFIG SET of Redis 7.0 and 8.0, Valkey 8.1 and 9.1
 // calls immutable, without the kept ones.
 func (e *Engine) AtStart(version string, options []string) []string {

@@ -37,8 +37,40 @@ func checkSettings(e engine.Engine, o v1alpha1.OperationSpec, c *v1alpha1.Databa
 	if err := e.CheckSettings(engine.View{}, changed.Spec, slices.Contains(o.Waive, "size")); err != nil {
 		return err
 	}
+	if err := checkFixed(e, o, c); err != nil {
+		return err
+	}
 	_, err := rules.SettingsDigest(e, changed)
 	return err
+}
+
+// checkFixed refuses other values of what is given when a cluster is made.
+func checkFixed(e engine.Engine, o v1alpha1.OperationSpec, c *v1alpha1.DatabaseCluster) error {
+	f, ok := e.(engine.FixedSettings)
+	if !ok {
+		return nil
+	}
+	former, next := c.DeepCopy().Spec, c.DeepCopy().Spec
+	o.FromSettings.Apply(&former)
+	o.Settings.Apply(&next)
+	have, err := f.LiveOptions(former)
+	if err != nil {
+		return nil //nolint:nilerr // what was refused never came into force: this change may mend it
+	}
+	want, err := f.LiveOptions(next)
+	if err != nil {
+		return err
+	}
+	for _, name := range f.FixedOptions() {
+		if have[name] != want[name] {
+			return &engine.Refusal{Check: "settings", Reason: fmt.Sprintf("the option %s of %s is %s, and stays so: it is "+
+				"given when a cluster is made, because what was promised under the former value must hold", name, c.Name,
+				have[name]),
+				Hint: fmt.Sprintf("a restore into a new cluster can have another: kubectl dbop backup, then kubectl dbop restore "+
+					"NAME --from BACKUP --config %s=%s", name, want[name])}
+		}
+	}
+	return nil
 }
 
 // checkResources refuses a request above its limit, which the API server would

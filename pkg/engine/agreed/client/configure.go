@@ -22,7 +22,8 @@ func (s *Session) Configure(ctx context.Context, spec v1alpha1.DatabaseClusterSp
 		if err != nil || maps.Equal(agreed.Options(now.Settings), agreed.Options(want)) {
 			return err
 		}
-		want.Version, want.Timing, want.Order = now.Settings.Version+1, now.Settings.Timing, now.Settings.Order
+		want.Version, want.Order = now.Settings.Version+1, now.Settings.Order
+		want.Timing.Election = now.Settings.Timing.Election // no option
 		err = c.Configure(ctx, want)
 		if refused, ok := errors.AsType[api.Refused](err); ok {
 			return &engine.Refusal{Check: "settings", Reason: refused.Why, Hint: "choose other values with --set"}

@@ -45,7 +45,9 @@ func TestView(t *testing.T) {
 			Version: version, Position: at, Serving: true}
 	}
 	want := engine.View{Quorum: true, ClusterIDs: []string{"7@t"}, Retired: []string{"db-0"},
-		Settings: map[string]string{"durability": "", "acknowledge": "0", "max-lag": "0", "readonly-lag": "30s"},
+		Settings: map[string]string{"durability": "", "acknowledge": "0", "max-lag": "0", "readonly-lag": "30s",
+			"agreement": "0s", "drift-ppm": "0", "election-bound": "0s", "kill-and-reap": "0s", "lease": "0s",
+			"probe-age": "0s", "renewal": "0s", "scheduling": "0s", "stop": "0s"},
 		Members: []engine.Member{member("db-1", engine.RoleReplica, "17.5", "7/3/500"),
 			member("db-2", engine.RolePrimary, "17.5", "7/3/500"), member("db-3", "witness", "", ""),
 			{Name: "db-4", Role: engine.RoleUnknown, Problem: "no route"}},
