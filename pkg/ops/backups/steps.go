@@ -97,10 +97,15 @@ func Stopping(p rules.Situation) *ops.Decision {
 	case p.S.Fact(v1alpha1.FactStopped) != "" || !ops.JobStarted(op):
 		return nil
 	}
-	return rules.Do(ops.Step{ID: "stop-backup/" + op.Spec.Backup, Action: ops.ActionStopBackup, Risk: ops.RiskNone,
+	return rules.Do(StopJob(op))
+}
+
+// StopJob is the step that stops the Job which takes the backup of an operation, see ops.JobStarted.
+func StopJob(op *v1alpha1.Operation) ops.Step {
+	return ops.Step{ID: "stop-backup/" + op.Spec.Backup, Action: ops.ActionStopBackup, Risk: ops.RiskNone,
 		Deadline: rules.StepDeadline, Title: "Stop the job that takes the backup",
 		Reason:  "half a backup is none; a prune collects it after a day",
-		Touches: []string{"job/" + ops.BackupJob(op.Spec.Backup)}})
+		Touches: []string{"job/" + ops.BackupJob(op.Spec.Backup)}}
 }
 
 // verifies reports whether a member is there that the operation restored its backup into.

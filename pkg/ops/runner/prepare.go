@@ -71,6 +71,9 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req planner.Requ
 	if err := Rehearse(ctx, p, world); err != nil {
 		return p, err
 	}
+	if step := stopsFirst(p); step != nil && !p.Plan.Unchanged() {
+		p.Plan.Steps = append([]ops.Step{*step}, p.Plan.Steps...)
+	}
 	if step := p.Request.Import; step != nil && !p.Plan.Unchanged() {
 		p.Plan.Steps = append([]ops.Step{*step}, p.Plan.Steps...)
 	}

@@ -3,10 +3,14 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
@@ -166,4 +170,90 @@ func TestAuthorityRanOutInFlight(t *testing.T) {
 			t.Errorf("%s meets %s: %t", c.rotation, c.active, yields)
 		}
 	}
+}
+
+// inJob is the record of a backup whose Job goes on without the command that started it.
+func inJob(verb v1alpha1.Verb) *v1alpha1.Operation {
+	op := opstest.Operation(verb)
+	op.Name, op.ResourceVersion, op.Namespace = "db.op-0", "0", "shop"
+	op.Spec.Repository, op.Spec.Backup = "offsite", "b1"
+	op.Status.Phase = v1alpha1.PhaseRunning
+	op.Status.Journal = []v1alpha1.JournalEntry{{Step: ops.BackupStepPrefix + "b1"}}
+	return op
+}
+
+// TestSupersededBackupStopsFirst: its Job is gone before anything else of the cluster is touched, and before the record
+// says that it ended.
+func TestSupersededBackupStopsFirst(t *testing.T) {
+	t.Parallel()
+	other := planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbBackup,
+		Repository: "other", Backup: "b2"}}
+	remove := planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbDelete,
+		Waive: []string{"backup"}}}
+	for name, c := range map[string]struct {
+		old   v1alpha1.Verb
+		req   planner.Request
+		stays int // for so many tries its pod is still there
+		tries int
+		fails bool
+	}{
+		"another backup":               {v1alpha1.VerbBackup, other, 2, 3, false},
+		"what restarts members":        {v1alpha1.VerbBackup, scale(5), 1, 2, false},
+		"a safety backup":              {v1alpha1.VerbUpgrade, scale(5), 0, 1, false},
+		"a pod that does not go":       {v1alpha1.VerbBackup, other, 1 << 30, 0, true},
+		"a deletion waits for no pod":  {v1alpha1.VerbBackup, remove, 1 << 30, 1, false},
+		"what is as requested already": {v1alpha1.VerbBackup, scale(3), 0, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onShelf(t, func(sh *shelf, r *Runner) {
+				sh.operations = []*v1alpha1.Operation{inJob(c.old)}
+				w := newIdeal(opstest.Well(3))
+				w.perform = func(step ops.Step) error {
+					if step.ID != "stop-backup/b1" {
+						if sh.operations[0].Active() {
+							t.Errorf("%s beside a record in flight", step.ID)
+						}
+						return nil
+					}
+					if !sh.operations[0].Active() {
+						t.Error("the record ended before its Job")
+					}
+					if c.stays--; c.stays >= 0 {
+						return fmt.Errorf("job b1 is stopping: %w", engine.ErrNotReady)
+					}
+					return nil
+				}
+				r.Cluster = func(string, string) ops.ClosableCluster { return shelved{w, sh} }
+				_, err := r.Run(context.Background(), "shop", c.req)
+				tries := 0
+				for tries < len(w.performed) && w.performed[tries] == "stop-backup/b1" {
+					tries++
+				}
+				if (err != nil) != c.fails || c.tries > 0 && tries != c.tries || sh.operations[0].Active() != c.fails {
+					t.Errorf("%v, %v: %s", err, w.performed, sh.operations[0].Status.Phase)
+				}
+				if ops.KindOf(err) == ops.Unchanged && len(w.performed) > 0 {
+					t.Errorf("performed %v", w.performed)
+				}
+			})
+		})
+	}
+}
+
+// TestPlanShowsTheBackupThatStops, so that nobody learns of it afterwards.
+func TestPlanShowsTheBackupThatStops(t *testing.T) {
+	t.Parallel()
+	onShelf(t, func(sh *shelf, r *Runner) {
+		sh.operations = []*v1alpha1.Operation{inJob(v1alpha1.VerbBackup)}
+		p, err := r.Prepare(context.Background(), "shop", scale(5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff("Stop the job that takes the backup b1 to offsite", p.Plan.Steps[0].Title); diff != "" {
+			t.Error(diff)
+		}
+		if !sh.operations[0].Active() {
+			t.Error("a plan ended the record")
+		}
+	})
 }

@@ -44,7 +44,7 @@ func (r *Runner) begin(ctx context.Context, namespace string, req planner.Reques
 func (r *Runner) accept(ctx context.Context, namespace string, p *planner.Prepared,
 	lease lease.Lease) (*v1alpha1.Operation, error) {
 	if p.Plan.Unchanged() && p.Continues == nil {
-		if old := p.Supersedes; old != nil && ops.Untouched(old) {
+		if old := p.Supersedes; old != nil && ops.Untouched(old) && !onlyBacksUp(old) {
 			if err := r.supersede(ctx, p, lease); err != nil {
 				return nil, err
 			}
@@ -118,6 +118,9 @@ func (r *Runner) supersede(ctx context.Context, p *planner.Prepared, lease lease
 	old := p.Supersedes
 	if old == nil {
 		return nil
+	}
+	if err := r.stopFirst(ctx, p, lease); err != nil {
+		return err
 	}
 	if ops.Untouched(old) {
 		if err := r.revertRecord(ctx, old, lease); err != nil {
