@@ -187,6 +187,10 @@ func (l *live) Verify(ctx context.Context, v Verification) (err error) {
 		}
 		s := ops.State{Now: client.Now(), Cluster: v.Like, Kube: facts}
 		err = world.VerifyBackup(ctx, s, v.Repository, v.Backup, v.Progress)
+		if err == nil {
+			why = ""
+			return world.NoteVerified(ctx, v.Repository, v.Backup)
+		}
 		if !errors.Is(err, engine.ErrNotReady) {
 			why = ""
 			return err

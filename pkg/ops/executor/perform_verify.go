@@ -7,8 +7,6 @@ import (
 	"net"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
@@ -29,8 +27,7 @@ func (l *Executor) verify(ctx context.Context, t task) (ops.Result, error) {
 	if err := l.VerifyBackup(ctx, t.State, repo, op.Spec.Backup, t.report); err != nil {
 		return ops.Result{}, notConverted(op, err)
 	}
-	ref := &v1alpha1.BackupReference{Repository: op.Spec.Repository, ID: op.Spec.Backup,
-		Time: metav1.NewTime(l.Client.Now())}
+	ref := l.verifiedNow(op.Spec.Repository, op.Spec.Backup)
 	if err := l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.LastVerifiedBackup = ref }); err != nil {
 		return ops.Result{}, fmt.Errorf("note the verified backup on the cluster: %w", err)
 	}

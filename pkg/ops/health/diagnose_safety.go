@@ -86,7 +86,7 @@ func (d *Examination) backups() {
 		f.Severity, f.What = ops.Warn, fmt.Sprintf("the newest is %d hours old", int(d.S.Now.Sub(last.Time.Time).Hours()))
 		f.Remedy = d.takeBackup()
 	case verified == nil:
-		f.Severity, f.What, f.Remedy = ops.Warn, "none was ever verified", []string{"kubectl dbop backup verify " + last.ID}
+		f.Severity, f.What, f.Remedy = ops.Warn, "none was ever verified", []string{verifyCommand(d.S.Cluster, last)}
 	case verified.ID != last.ID:
 		f.What = "recent; the newest verified one is older: " + verified.ID
 	default:

@@ -262,7 +262,7 @@ func TestDiagnose(t *testing.T) {
 		{name: "old backup", change: func(s *ops.State) { s.Now = s.Now.Add(72 * time.Hour) }, severity: ops.Warn,
 			subject: "backup", says: []string{"73 hours old"}},
 		{name: "unverified backup", change: func(s *ops.State) { s.Cluster.Status.LastVerifiedBackup = nil },
-			severity: ops.Warn, subject: "backup", says: []string{"kubectl dbop backup verify b7"}},
+			severity: ops.Warn, subject: "backup", says: []string{"kubectl dbop backup verify b7 --repository dir:/backups"}},
 		{name: "paused operation", change: func(s *ops.State) {
 			s.Operation = opstest.Operation(v1alpha1.VerbScale)
 			s.Operation.Status.Phase, s.Operation.Status.StartedAt, s.Operation.Status.Message = v1alpha1.PhasePaused,

@@ -72,9 +72,18 @@ func (a *assessment) commands() []string {
 	case a.s.Cluster.Status.LastBackup == nil:
 		next = append(next, "kubectl dbop backup "+name+" --verify")
 	case a.s.Cluster.Status.LastVerifiedBackup == nil:
-		next = append(next, "kubectl dbop backup verify "+a.s.Cluster.Status.LastBackup.ID)
+		next = append(next, verifyCommand(a.s.Cluster, a.s.Cluster.Status.LastBackup))
 	}
 	return next
+}
+
+// verifyCommand verifies a backup. It names the repository unless the command finds it by itself.
+func verifyCommand(c *v1alpha1.DatabaseCluster, b *v1alpha1.BackupReference) string {
+	command := "kubectl dbop backup verify " + b.ID
+	if b.Repository != "" && b.Repository != c.Spec.Backup.Repository {
+		command += " --repository " + b.Repository
+	}
+	return command
 }
 
 // Describe is the command that shows what Kubernetes says of a member, "" where

@@ -178,6 +178,10 @@ func TestAssess(t *testing.T) {
 		{name: "no verified backup", change: func(s *ops.State) { s.Cluster.Status.LastVerifiedBackup = nil },
 			level:    Healthy,
 			headline: "all 3", next: "kubectl dbop backup verify db-x"},
+		{name: "no verified backup, of another repository", change: func(s *ops.State) {
+			s.Cluster.Status.LastVerifiedBackup = nil
+			s.Cluster.Spec.Backup.Repository, s.Cluster.Status.LastBackup.Repository = "offsite", "other"
+		}, level: Healthy, headline: "all 3", next: "kubectl dbop backup verify db-x --repository other"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := wellState()

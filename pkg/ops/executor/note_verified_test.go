@@ -1,0 +1,85 @@
+package executor
+
+import (
+	"context"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
+)
+
+// busyStore is a store where somebody else wrote the cluster meanwhile, once.
+type busyStore struct {
+	store.Store
+
+	refused bool
+}
+
+func (s *busyStore) UpdateCluster(ctx context.Context, c *v1alpha1.DatabaseCluster) error {
+	if !s.refused {
+		s.refused = true
+		return kube.ErrConflict
+	}
+	return s.Store.UpdateCluster(ctx, c)
+}
+
+// TestNoteVerified: what was verified outside of an operation counts where it is of the cluster as it is now.
+func TestNoteVerified(t *testing.T) {
+	const older, newer = "db-20290102T030405Z-0a1b", "db-20310102T030405Z-0a1b"
+	for name, c := range map[string]struct {
+		manifest func(*repository.Manifest)
+		known    string
+		want     string
+	}{
+		"the first":              {nil, "", backupID},
+		"newer than the last":    {nil, older, backupID},
+		"the last, once more":    {nil, backupID, backupID},
+		"older than the last":    {nil, newer, newer},
+		"of another incarnation": {func(m *repository.Manifest) { m.Incarnation = "former" }, older, older},
+		"of another namespace":   {func(m *repository.Manifest) { m.Namespace = "elsewhere" }, "", ""},
+		"of something else":      {func(m *repository.Manifest) { m.Incarnation = "" }, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := plain(t)
+			known := b.Cluster()
+			if c.known != "" {
+				known.Status.LastVerifiedBackup = &v1alpha1.BackupReference{ID: c.known}
+				b.Must(b.Store().UpdateCluster(t.Context(), known))
+			}
+			repo := stored(b, func(m *repository.Manifest) {
+				m.Namespace, m.Incarnation = known.Namespace, known.Status.Bootstrap.Token
+				if c.manifest != nil {
+					c.manifest(m)
+				}
+			})
+			l := liveOf(b)
+			busy := &busyStore{Store: l.Store}
+			l.Store = busy
+			b.Must(l.NoteVerified(t.Context(), repo, backupID))
+			if busy.refused != (c.want == backupID) {
+				t.Errorf("written: %t", busy.refused)
+			}
+			got := ""
+			if last := b.Cluster().Status.LastVerifiedBackup; last != nil {
+				got = last.ID
+				if got == backupID && (last.Repository != repo.URL() || last.Time.IsZero()) {
+					t.Errorf("noted %+v", last)
+				}
+			}
+			if got != c.want {
+				t.Errorf("noted %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestNoteVerifiedOfAClusterThatIsGone does nothing: its backups outlive it.
+func TestNoteVerifiedOfAClusterThatIsGone(t *testing.T) {
+	b := plain(t)
+	repo := stored(b, nil)
+	l := liveOf(b)
+	l.Name = "gone"
+	b.Must(l.NoteVerified(t.Context(), repo, backupID))
+}
