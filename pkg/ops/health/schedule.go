@@ -54,7 +54,7 @@ const ScheduleGrace = 30 * time.Minute
 type Schedule struct {
 	Policy v1alpha1.BackupPolicy `json:"policy"`
 	// Problem is why there is none that should be there; "" if all is well.
-	// Reason is it in a word: Failed, Overdue, Unverified, Missing, Incomplete or Suspended.
+	// Reason is it in a word: Failed, Overdue, Overlapping, Unverified, Missing, Incomplete or Suspended.
 	Reason  string `json:"reason,omitempty"`
 	Problem string `json:"problem,omitempty"`
 	Running bool   `json:"running,omitempty"`
@@ -70,6 +70,8 @@ func (s *Schedule) remedy(cluster string) string {
 		return "kubectl dbop repair " + cluster
 	case "Unverified":
 		return "kubectl dbop backup " + cluster + " --verify"
+	case "Overlapping":
+		return "kubectl dbop backup schedule " + cluster
 	}
 	return "kubectl dbop backup " + cluster
 }
@@ -120,6 +122,10 @@ func Scheduled(s ops.State) *Schedule {
 	last := lastBackedUp(s)
 	switch missed := due.Next(latest(last, have.Since)); {
 	case have.Running && !have.LastStarted.After(missed):
+		if n := leftOut(s, due); n > 0 {
+			return tell("Overlapping", "the scheduled backup of %s takes longer than its interval: %d that were due since "+
+				"did not begin", stamped(have.LastStarted), n)
+		}
 		return out
 	case !have.Running && have.LastStarted.After(last):
 		return tell("Failed", "the scheduled backup of %s failed: kubectl logs -l %s=%s,%s=%s shows why",
@@ -133,6 +139,23 @@ func Scheduled(s ops.State) *Schedule {
 			stamped(missed), v1alpha1.LabelCluster, s.Cluster.Name, v1alpha1.LabelPurpose, workload.PurposeBackup)
 	}
 	return out
+}
+
+// mostLeftOut is how many runs are counted: a schedule may be of each minute.
+const mostLeftOut = 1000
+
+// leftOut is how many runs came due while one is under way, beside which none begins. The newest of them may begin
+// late, so a single one counts once it is overdue.
+func leftOut(s ops.State, due cron.Schedule) int {
+	began := latest(s.Kube.Schedule.LastStarted, s.Kube.Schedule.Since)
+	first, n := due.Next(began), 0
+	for t := first; !t.IsZero() && !t.After(s.Now) && n < mostLeftOut; t = due.Next(t) {
+		n++
+	}
+	if n == 1 && !first.Add(ScheduleGrace).Before(s.Now) {
+		return 0
+	}
+	return n
 }
 
 // unverified is when a backup was to be verified that was not; false if all is well.
