@@ -34,11 +34,18 @@ func newBackupDelete(f *command.Factory) *cobra.Command {
 }
 
 func runBackupDelete(ctx context.Context, f *command.Factory, c *command.Change, repo, id string) error {
-	r, m, err := f.OpenBackup(ctx, repo, id, "")
-	if r == nil {
+	var r repository.Repository
+	var m repository.Manifest
+	err := c.Within(ctx, func(ctx context.Context) (err error) {
+		r, m, err = f.OpenBackup(ctx, repo, id, "")
+		return err
+	})
+	if r != nil {
+		defer func() { _ = r.Close() }()
+	}
+	if r == nil || ops.KindOf(err) == ops.TimedOut {
 		return err
 	}
-	defer func() { _ = r.Close() }()
 	damaged := errors.Is(err, repository.ErrDamaged)
 	if err != nil && !damaged {
 		return &ops.Error{Kind: ops.Failed, Message: fmt.Sprintf("backup %s in %s", id, r.URL()),
@@ -61,7 +68,7 @@ func runBackupDelete(ctx context.Context, f *command.Factory, c *command.Change,
 				return err
 			}
 		}
-		if err := r.Delete(ctx, id); err != nil {
+		if err := c.Within(ctx, func(ctx context.Context) error { return r.Delete(ctx, id) }); err != nil {
 			return fmt.Errorf("delete backup %s from %s: %w", id, r.URL(), err)
 		}
 	} else {

@@ -19,7 +19,7 @@ import (
 // pruner is a repository in an object store.
 type pruner interface {
 	Plan(ctx context.Context, cluster string, by archive.Retention, keep map[string]bool) (*archive.Plan, error)
-	Prune(ctx context.Context, cluster string, by archive.Retention, keep map[string]bool) (*archive.Result, error)
+	Prune(ctx context.Context, p *archive.Plan) (*archive.Result, error)
 }
 
 func newBackupPrune(f *command.Factory) *cobra.Command {
@@ -31,7 +31,8 @@ func newBackupPrune(f *command.Factory) *cobra.Command {
 		Short: "Delete scheduled backups of an object store that no rule keeps",
 		Long: `Delete scheduled backups of one cluster that no rule keeps, in a repository that has a name. Those that no
 schedule took stay, and so do the newest one, the newest that was restored and compared, what somebody is about to
-load, and what no trusted key signed. Ages count by the store's clock. Abandoned uploads are collected too.
+load, and what no trusted key signed. Ages count by the store's clock. Abandoned uploads are collected too. What goes
+was shown before: after the question another one may stay, and none is added.
 
 With --dry-run it only says what stays, and why.`,
 		Example: `  # See what would stay of a week, and of a month in weeks
@@ -83,29 +84,34 @@ func neededHere(ctx context.Context, f *command.Factory) (map[string]bool, error
 
 func runBackupPrune(ctx context.Context, f *command.Factory, c *command.Change, repo, cluster string,
 	by archive.Retention) error {
-	r, err := f.OpenRepository(ctx, repo, cluster, "")
+	var r repository.Repository
+	var p pruner
+	var shown *archive.Plan
+	err := c.Within(ctx, func(ctx context.Context) error {
+		opened, err := f.OpenRepository(ctx, repo, cluster, "")
+		if err != nil {
+			return err
+		}
+		r = opened
+		var ok bool
+		if p, ok = r.(pruner); !ok {
+			return notAnObjectStore(r)
+		}
+		shown, err = planPrune(ctx, f, p, cluster, by)
+		return err
+	})
+	if r != nil {
+		defer func() { _ = r.Close() }()
+	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
-	p, ok := r.(pruner)
-	if !ok {
-		return notAnObjectStore(r)
-	}
-	keep, err := neededHere(ctx, f)
-	if err != nil {
-		return err
-	}
-	plan, err := p.Plan(ctx, cluster, by, keep)
-	if err != nil {
-		return err
-	}
-	gone, err := showPrune(f, c.Out, plan)
+	gone, err := showPrune(f, c.Out, shown)
 	if err != nil {
 		return err
 	}
 	if c.DryRun != command.DryRunNone {
-		f.Note("%d of %d backups would be deleted (dry run)", len(gone), len(plan.Decisions))
+		f.Note("%d of %d backups would be deleted (dry run)", len(gone), len(shown.Decisions))
 		return nil
 	}
 	if len(gone) > 0 && !c.Yes {
@@ -118,13 +124,32 @@ func runBackupPrune(ctx context.Context, f *command.Factory, c *command.Change, 
 			return err
 		}
 	}
-	done, err := p.Prune(ctx, cluster, by, keep)
-	if err != nil {
+	var done *archive.Result
+	if err := c.Within(ctx, func(ctx context.Context) error {
+		// The answer may have taken long: what is needed by now stays, too.
+		now, err := planPrune(ctx, f, p, cluster, by)
+		if err != nil {
+			return err
+		}
+		now.Only(shown)
+		done, err = p.Prune(ctx, now)
+		return err
+	}); err != nil {
 		return err
 	}
 	f.Note("%d backups deleted, %d are retained by the store, %d leftovers of unfinished backups collected",
 		len(done.Deleted), len(done.Retained), done.Collected)
 	return nil
+}
+
+// planPrune spares what somebody in the namespace is about to load.
+func planPrune(ctx context.Context, f *command.Factory, p pruner, cluster string,
+	by archive.Retention) (*archive.Plan, error) {
+	keep, err := neededHere(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return p.Plan(ctx, cluster, by, keep)
 }
 
 func notAnObjectStore(r repository.Repository) error {

@@ -21,6 +21,8 @@ type Named struct {
 	Facts    []store.Fact
 	Drilled  bucket.Drill
 	ProbeErr error
+	// Slow has a deletion wait until its time is over.
+	Slow bool
 
 	mode kube.DryRun
 }
@@ -64,7 +66,11 @@ func (n *Named) Save(_ context.Context, _ string, d bucket.Description, s bucket
 	return nil
 }
 
-func (n *Named) Delete(_ context.Context, _, name string) error {
+func (n *Named) Delete(ctx context.Context, _, name string) error {
+	if n.Slow {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
 	if n.mode != kube.DryRunNone {
 		return kube.ErrDryRun
 	}

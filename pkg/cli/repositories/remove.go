@@ -25,34 +25,42 @@ store holds stays, and is there again once the repository is added with the same
 		Args:              command.Arguments(1, 1, "the NAME of the repository"),
 		ValidArgsFunction: complete(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := find(cmd.Context(), f, kube.DryRunNone, args)
-			if err != nil {
-				return err
-			}
-			d := r.description
-			if err := unused(cmd.Context(), f, r.namespace, d.Name); err != nil {
-				return err
-			}
-			in := command.Intent{Namespace: r.namespace, Subject: "repository/" + d.Name, Verbed: "removed"}
-			if c.DryRun != command.DryRunNone {
-				in.Verbed = "removed (dry run)"
-				return reportRemoved(cmd.Context(), f, c, in, d)
-			}
-			q := command.Question{What: "Forget repository " + d.Name, Kept: []string{"every backup in " + d.URL},
-				Lost: []string{"the keys of the namespace to it: its signing key, and the secret key if the namespace has it"}}
-			if !c.Yes {
-				if err := f.Confirm(cmd.Context(), in, q); err != nil {
-					return err
-				}
-			}
-			if err := r.named.Delete(cmd.Context(), r.namespace, d.Name); err != nil {
-				return err
-			}
-			return reportRemoved(cmd.Context(), f, c, in, d)
+			return runRemove(cmd.Context(), f, c, args)
 		},
 	}
 	c.AddTo(cmd, command.ShortTimeout, true)
 	return cmd
+}
+
+func runRemove(ctx context.Context, f *command.Factory, c *command.Change, args []string) error {
+	var r existing
+	if err := c.Within(ctx, func(ctx context.Context) (err error) {
+		if r, err = find(ctx, f, kube.DryRunNone, args); err != nil {
+			return err
+		}
+		return unused(ctx, f, r.namespace, r.description.Name)
+	}); err != nil {
+		return err
+	}
+	d := r.description
+	in := command.Intent{Namespace: r.namespace, Subject: "repository/" + d.Name, Verbed: "removed"}
+	if c.DryRun != command.DryRunNone {
+		in.Verbed = "removed (dry run)"
+		return reportRemoved(ctx, f, c, in, d)
+	}
+	q := command.Question{What: "Forget repository " + d.Name, Kept: []string{"every backup in " + d.URL},
+		Lost: []string{"the keys of the namespace to it: its signing key, and the secret key if the namespace has it"}}
+	if !c.Yes {
+		if err := f.Confirm(ctx, in, q); err != nil {
+			return err
+		}
+	}
+	if err := c.Within(ctx, func(ctx context.Context) error {
+		return r.named.Delete(ctx, r.namespace, d.Name)
+	}); err != nil {
+		return err
+	}
+	return reportRemoved(ctx, f, c, in, d)
 }
 
 // unused refuses to take the place away that logs are archived to: members keep their log until it is archived, and

@@ -33,3 +33,14 @@ func TestRemoveRefuses(t *testing.T) {
 	}
 	b.Must("repository", "remove", "other", "--yes")
 }
+
+// TestRemoveEndsInTime: an API server that does not answer keeps nobody for longer than was allowed.
+func TestRemoveEndsInTime(t *testing.T) {
+	b := bench(t)
+	b.Must("repository", "add", "offsite", "--url", url, "--from-env", "--no-encryption")
+	b.Repositories.Slow = true
+	r := b.Run("repository", "remove", "offsite", "--yes", "--timeout", "50ms")
+	if r.Code != exit.TimedOut || !strings.Contains(r.Err, "the time allowed by --timeout is over") {
+		t.Errorf("exit %d\n%s%s", r.Code, r.Out, r.Err)
+	}
+}

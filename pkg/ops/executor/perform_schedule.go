@@ -118,7 +118,11 @@ func (l *Executor) pruneBucket(ctx context.Context, b *bucket.Repository, by arc
 	if err != nil {
 		return ops.Result{}, err
 	}
-	r, err := b.Prune(ctx, l.Name, by, needed)
+	p, err := b.Plan(ctx, l.Name, by, needed)
+	if err != nil {
+		return ops.Result{}, err
+	}
+	r, err := b.Prune(ctx, p)
 	if err != nil {
 		return ops.Result{}, err
 	}

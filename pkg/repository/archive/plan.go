@@ -121,6 +121,19 @@ func (p *Plan) Keep(id, reason string) {
 	}
 }
 
+// Only has every backup stay that another plan for the same cluster does not let go: nothing goes that was not shown.
+func (p *Plan) Only(shown *Plan) {
+	agreed := map[string]bool{}
+	for _, d := range shown.Decisions {
+		agreed[d.Attempt] = agreed[d.Attempt] || !d.Keep
+	}
+	for _, d := range p.Decisions {
+		if !d.Keep && !agreed[d.Attempt] {
+			p.Keep(d.ID, "it was not shown as one that goes")
+		}
+	}
+}
+
 // keepParents keeps what backups add to that stay.
 func (p *Plan) keepParents(of []Entry) {
 	for _, e := range of {

@@ -20,13 +20,8 @@ func (r *Repository) Plan(ctx context.Context, cluster string, by archive.Retent
 	return p, nil
 }
 
-// Prune does what Plan says, and collects what unfinished backups left behind.
-func (r *Repository) Prune(ctx context.Context, cluster string, by archive.Retention,
-	keep map[string]bool) (*archive.Result, error) {
-	p, err := r.Plan(ctx, cluster, by, keep)
-	if err != nil {
-		return nil, err
-	}
+// Prune does what a plan of this repository says, and collects what unfinished backups left behind.
+func (r *Repository) Prune(ctx context.Context, p *archive.Plan) (*archive.Result, error) {
 	out, err := r.archive.Prune(ctx, p)
 	return out, r.explain(err)
 }
