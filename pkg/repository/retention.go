@@ -6,13 +6,12 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 )
 
-// Surplus names the backups of a cluster that no rule of a retention keeps, newest first. all is a listing, newest
-// first; half a backup is not in it, and one whose manifest can't be read counts for nothing and stays.
+// Judge is what a retention makes of the backups of a cluster, newest first. all is a listing, newest first; half a
+// backup is not in it, and one whose manifest can't be read counts for nothing and stays.
 // What was taken by hand or for the safety of an operation is no business of
 // a schedule, and the newest backup that was ever restored stays whatever
 // made it: the newer ones are not proven. Ages count from when a backup was complete until now.
-func Surplus(all []Manifest, cluster, namespace string, by archive.Retention, now time.Time) []Manifest {
-	var own []Manifest
+func Judge(all []Manifest, cluster, namespace string, by archive.Retention, now time.Time) []archive.Decision {
 	var entries []archive.Entry
 	for _, m := range all {
 		if m.Cluster != cluster || m.Namespace != namespace {
@@ -22,13 +21,7 @@ func Surplus(all []Manifest, cluster, namespace string, by archive.Retention, no
 		if m.Verified != nil {
 			e.Proof = &archive.Proof{Attempt: m.ID, Level: archive.LevelRestorable, Time: m.Verified.Time}
 		}
-		own, entries = append(own, m), append(entries, e)
+		entries = append(entries, e)
 	}
-	var out []Manifest
-	for i, d := range by.Decide(entries, now, func(archive.Entry) bool { return true }) {
-		if !d.Keep {
-			out = append(out, own[i])
-		}
-	}
-	return out
+	return by.Decide(entries, now, func(archive.Entry) bool { return true })
 }

@@ -1,6 +1,7 @@
 package repository
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -8,6 +9,11 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 )
+
+// surplus are the backups that no rule keeps.
+func surplus(all []Manifest, cluster, namespace string, by archive.Retention, now time.Time) []archive.Decision {
+	return slices.DeleteFunc(Judge(all, cluster, namespace, by, now), func(d archive.Decision) bool { return d.Keep })
+}
 
 func TestSurplus(t *testing.T) {
 	t.Parallel()
@@ -50,7 +56,7 @@ func TestSurplus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, m := range Surplus(c.all, "db", "ns", archive.Retention{Last: c.keep}, time.Unix(1000, 0)) {
+			for _, m := range surplus(c.all, "db", "ns", archive.Retention{Last: c.keep}, time.Unix(1000, 0)) {
 				got = append(got, m.ID)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -71,7 +77,7 @@ func TestSurplusByAge(t *testing.T) {
 			Scheduled: true})
 	}
 	gone := map[string]bool{}
-	for _, m := range Surplus(all, "db", "ns", archive.Retention{Within: 3 * day, Weekly: 3}, now) {
+	for _, m := range surplus(all, "db", "ns", archive.Retention{Within: 3 * day, Weekly: 3}, now) {
 		gone[m.ID] = true
 	}
 	for _, kept := range []string{"2026-11-23", "2026-11-22", "2026-11-21", "2026-11-15"} {
@@ -82,7 +88,7 @@ func TestSurplusByAge(t *testing.T) {
 	if len(gone) != 26 {
 		t.Errorf("%d of 30 are gone", len(gone))
 	}
-	if left := Surplus(all[20:], "db", "ns", archive.Retention{Within: day}, now); len(left) != 9 {
+	if left := surplus(all[20:], "db", "ns", archive.Retention{Within: day}, now); len(left) != 9 {
 		t.Errorf("%d of 10 old ones are gone: the newest stays whatever its age", len(left))
 	}
 }
@@ -97,7 +103,7 @@ func TestSurplusParents(t *testing.T) {
 		all = append(all, m)
 	}
 	var got []string
-	for _, m := range Surplus(all, "db", "ns", archive.Retention{Last: 1}, at(20)) {
+	for _, m := range surplus(all, "db", "ns", archive.Retention{Last: 1}, at(20)) {
 		got = append(got, m.ID)
 	}
 	if diff := cmp.Diff([]string{"b", "a"}, got); diff != "" {

@@ -95,10 +95,10 @@ func (s *site) prune(ctx context.Context, st ops.State) (ops.Result, error) {
 	var surplus []string
 	err := s.actor.call(ctx, "list backups", func() error {
 		needed := executor.Needed(w.records.all())
-		for _, m := range repository.Surplus(w.manifests(), s.cluster, Namespace,
+		for _, d := range repository.Judge(w.manifests(), s.cluster, Namespace,
 			archive.Retention{Last: int(st.Operation.Spec.Keep)}, st.Now) {
-			if !needed[m.ID] {
-				surplus = append(surplus, m.ID)
+			if !d.Keep && !needed[d.ID] {
+				surplus = append(surplus, d.ID)
 			}
 		}
 		return nil

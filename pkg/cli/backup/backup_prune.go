@@ -10,17 +10,11 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/backups"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 )
-
-// pruner is a repository in an object store.
-type pruner interface {
-	Plan(ctx context.Context, cluster string, by archive.Retention, keep map[string]bool) (*archive.Plan, error)
-	Prune(ctx context.Context, p *archive.Plan) (*archive.Result, error)
-}
 
 func newBackupPrune(f *command.Factory) *cobra.Command {
 	c := command.NewAction(f)
@@ -28,15 +22,19 @@ func newBackupPrune(f *command.Factory) *cobra.Command {
 	var by archive.Retention
 	cmd := &cobra.Command{
 		Use:   "prune NAME",
-		Short: "Delete scheduled backups of an object store that no rule keeps",
-		Long: `Delete scheduled backups of one cluster that no rule keeps, in a repository that has a name. Those that no
-schedule took stay, and so do the newest one, the newest that was restored and compared, what somebody is about to
-load, and what no trusted key signed. Ages count by the store's clock. Abandoned uploads are collected too. What goes
-was shown before: after the question another one may stay, and none is added.
+		Short: "Delete scheduled backups that no rule keeps",
+		Long: `Delete scheduled backups of one cluster that no rule keeps. Without a rule those of the cluster's own schedule
+count, in the repository that it writes to. Those that no schedule took stay, and so do the newest one, the newest that
+was restored and compared, what somebody is about to load, and what is damaged or signed by no trusted key. In a
+repository that has a name ages count by the store's clock, and abandoned uploads are collected too. What goes was shown
+before: after the question another one may stay, and none is added.
 
 With --dry-run it only says what stays, and why.`,
 		Example: `  # See what would stay of a week, and of a month in weeks
-  kubectl dbop backup prune my-db --repository offsite --keep-daily 7 --keep-weekly 4 --dry-run`,
+  kubectl dbop backup prune my-db --repository offsite --keep-daily 7 --keep-weekly 4 --dry-run
+
+  # See what the next run of the schedule lets go
+  kubectl dbop backup prune my-db --dry-run`,
 		Args:              command.Arguments(1, 1, "the NAME of the cluster"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -85,7 +83,6 @@ func neededHere(ctx context.Context, f *command.Factory) (map[string]bool, error
 func runBackupPrune(ctx context.Context, f *command.Factory, c *command.Change, repo, cluster string,
 	by archive.Retention) error {
 	var r repository.Repository
-	var p pruner
 	var shown *archive.Plan
 	err := c.Within(ctx, func(ctx context.Context) error {
 		opened, err := f.OpenRepository(ctx, repo, cluster, "")
@@ -93,11 +90,14 @@ func runBackupPrune(ctx context.Context, f *command.Factory, c *command.Change, 
 			return err
 		}
 		r = opened
-		var ok bool
-		if p, ok = r.(pruner); !ok {
-			return notAnObjectStore(r)
+		if by, err = rules(ctx, f, r.URL(), cluster, by); err != nil {
+			return err
 		}
-		shown, err = planPrune(ctx, f, p, cluster, by)
+		var damaged []*repository.Damaged
+		shown, damaged, err = planPrune(ctx, f, r, cluster, by)
+		for _, d := range damaged {
+			f.Note("%s is damaged: it stays, and is no reason to delete another: %v", d.ID, d.Err)
+		}
 		return err
 	})
 	if r != nil {
@@ -127,34 +127,56 @@ func runBackupPrune(ctx context.Context, f *command.Factory, c *command.Change, 
 	var done *archive.Result
 	if err := c.Within(ctx, func(ctx context.Context) error {
 		// The answer may have taken long: what is needed by now stays, too.
-		now, err := planPrune(ctx, f, p, cluster, by)
+		now, _, err := planPrune(ctx, f, r, cluster, by)
 		if err != nil {
 			return err
 		}
 		now.Only(shown)
-		done, err = p.Prune(ctx, now)
+		done, err = executor.Prune(ctx, r, now)
 		return err
 	}); err != nil {
 		return err
 	}
-	f.Note("%d backups deleted, %d are retained by the store, %d leftovers of unfinished backups collected",
+	f.Note("%d backups deleted, %d are retained by the store or in use, %d leftovers of unfinished backups collected",
 		len(done.Deleted), len(done.Retained), done.Collected)
 	return nil
 }
 
-// planPrune spares what somebody in the namespace is about to load.
-func planPrune(ctx context.Context, f *command.Factory, p pruner, cluster string,
-	by archive.Retention) (*archive.Plan, error) {
-	keep, err := neededHere(ctx, f)
-	if err != nil {
-		return nil, err
+// rules are what was typed, else what the cluster's own schedule keeps.
+func rules(ctx context.Context, f *command.Factory, url, cluster string, by archive.Retention) (archive.Retention,
+	error) {
+	if by != (archive.Retention{Location: by.Location}) {
+		return by, nil
 	}
-	return p.Plan(ctx, cluster, by, keep)
+	c, err := f.ClusterIfAny(ctx, cluster)
+	if err != nil {
+		return by, err
+	}
+	own, zone := backups.OfSchedule(c, url)
+	if own.KeepsAll() {
+		return by, nil
+	}
+	f.Note("The schedule of %s keeps %s.", cluster, own.Kept())
+	out, err := backups.RetentionOf(own, zone)
+	if by.Location != nil {
+		out.Location = by.Location
+	}
+	return out, err
 }
 
-func notAnObjectStore(r repository.Repository) error {
-	return &ops.Error{Kind: ops.Refused, Check: "repository", Message: r.URL() + " is no object store",
-		Hint: "delete single backups: " + command.DisplayName + " backup delete; the retention of a schedule is its --keep"}
+// planPrune spares what somebody in the namespace is about to load.
+func planPrune(ctx context.Context, f *command.Factory, r repository.Repository, cluster string,
+	by archive.Retention) (*archive.Plan, []*repository.Damaged, error) {
+	keep, err := neededHere(ctx, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	namespace, err := f.Namespace()
+	if err != nil {
+		return nil, nil, err
+	}
+	return executor.PlanPrune(ctx, r, executor.Pruning{Namespace: namespace, Cluster: cluster, By: by, Needed: keep,
+		Now: f.Now()})
 }
 
 // pruneSheet is what prune says, for machines.

@@ -2,7 +2,10 @@ package backup_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -10,6 +13,8 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 )
@@ -97,6 +102,110 @@ func TestPruneDeletesWhatWasShown(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, s.deleted); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// scheduled stores backups of a schedule in the default directory, the oldest first.
+func scheduled(b *clitest.Bench, days int) []string {
+	b.T.Helper()
+	b.Backup("other")
+	d, err := repository.NewDirectory(filepath.Join(b.Dir, ".local/share/kubectl-dbop/backups"))
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	var ids []string
+	for i := range days {
+		at := clitest.Noon.AddDate(0, 0, i-days)
+		id := "my-db-" + at.Format("20060102T150405Z") + "-0a1b"
+		w, err := d.Writer(b.T.Context(), id, "op")
+		if err != nil {
+			b.T.Fatal(err)
+		}
+		if _, err := w.Commit(b.T.Context(), repository.Manifest{Format: 1, ID: id, Engine: "fakedb", Cluster: "my-db",
+			Namespace: "shop", Scheduled: true, StartedAt: at, FinishedAt: at},
+			func(string) (engine.SnapshotFacts, error) { return engine.SnapshotFacts{}, nil }); err != nil {
+			b.T.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+func left(b *clitest.Bench) []string {
+	b.T.Helper()
+	files, err := filepath.Glob(filepath.Join(b.Dir, ".local/share/kubectl-dbop/backups", "my-db-*.json"))
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	var out []string
+	for _, f := range files {
+		out = append(out, strings.TrimSuffix(filepath.Base(f), ".json"))
+	}
+	return out
+}
+
+// TestPruneADirectory: it has a dry run as a repository with a name has, and the same rules.
+func TestPruneADirectory(t *testing.T) {
+	b := clitest.New(t)
+	ids := scheduled(b, 4)
+	if err := os.WriteFile(filepath.Join(b.Dir, ".local/share/kubectl-dbop/backups", ids[0]+".json"), []byte("{"),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	prune := []string{"backup", "prune", "my-db", "--keep-last", "1"}
+	if r := b.Run(append(prune, "--dry-run")...); r.Code != exit.Done ||
+		!strings.Contains(r.Err, "2 of 3 backups would be deleted") || !strings.Contains(r.Err, ids[0]+" is damaged") ||
+		len(left(b)) != 4 {
+		t.Errorf("exit %d, %q\n%s%s", r.Code, left(b), r.Out, r.Err)
+	}
+	r := b.Run(append(prune, "--yes")...)
+	if diff := cmp.Diff([]string{ids[0], ids[3]}, left(b)); r.Code != exit.Done || diff != "" {
+		t.Errorf("exit %d\n%s%s\n%s", r.Code, r.Out, r.Err, diff)
+	}
+}
+
+// TestPruneByTheScheduleOfTheCluster: without a rule its own counts, in its own repository alone.
+func TestPruneByTheScheduleOfTheCluster(t *testing.T) {
+	for name, c := range map[string]struct {
+		repository string
+		args, want []string
+		says       string
+	}{
+		"its own":           {"", nil, []string{"2", "3"}, "The schedule of my-db keeps the newest 2."},
+		"what is typed":     {"", []string{"--keep-last", "3"}, []string{"1", "2", "3"}, ""},
+		"of another place":  {"pvc:backups", nil, []string{"0", "1", "2", "3"}, ""},
+		"another time zone": {"", []string{"--time-zone", "Europe/Berlin"}, []string{"2", "3"}, "keeps the newest 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := clitest.New(t)
+			b.CreateCluster("my-db")
+			ids := scheduled(b, 4)
+			at := "dir:" + filepath.Join(b.Dir, ".local/share/kubectl-dbop/backups")
+			records := b.Records(kube.DryRunNone)
+			have, err := records.GetCluster(t.Context(), "shop", "my-db")
+			if err != nil {
+				t.Fatal(err)
+			}
+			have.Spec.Backup.Schedule, have.Spec.Backup.Keep = "0 2 * * *", 2
+			have.Spec.Backup.Repository = at
+			if c.repository != "" {
+				have.Spec.Backup.Repository = c.repository
+			}
+			if err := records.UpdateCluster(t.Context(), have); err != nil {
+				t.Fatal(err)
+			}
+			r := b.Run(append([]string{"backup", "prune", "my-db", "--repository", at, "--yes"}, c.args...)...)
+			var want []string
+			for i, id := range ids {
+				if slices.Contains(c.want, strconv.Itoa(i)) {
+					want = append(want, id)
+				}
+			}
+			if diff := cmp.Diff(want, left(b)); r.Code != exit.Done || diff != "" || !strings.Contains(r.Err, c.says) ||
+				c.says == "" && strings.Contains(r.Err, "The schedule of") {
+				t.Errorf("exit %d\n%s%s\n%s", r.Code, r.Out, r.Err, diff)
 			}
 		})
 	}

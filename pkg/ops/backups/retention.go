@@ -30,6 +30,15 @@ func RetentionOf(r v1alpha1.Retention, zone string) (archive.Retention, error) {
 	return out, nil
 }
 
+// OfSchedule is the retention of a cluster's own schedule in a repository, and its time zone. It keeps all where no
+// schedule of the cluster takes backups there, or where there is no such cluster.
+func OfSchedule(c *v1alpha1.DatabaseCluster, repository string) (v1alpha1.Retention, string) {
+	if c == nil || c.Spec.Backup.Schedule == "" || c.Spec.Backup.Repository != repository {
+		return v1alpha1.Retention{}, ""
+	}
+	return c.Spec.Backup.Retention, c.Spec.Backup.TimeZone
+}
+
 // parseAge reads "36h", "7d" or "4w"; "" is 0.
 func parseAge(text string) (time.Duration, error) {
 	if text == "" {

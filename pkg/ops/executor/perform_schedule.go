@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
@@ -15,7 +14,6 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
-	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
@@ -84,45 +82,16 @@ func (l *Executor) prune(ctx context.Context, t task) (ops.Result, error) {
 		return ops.Result{}, err
 	}
 	defer closing(repo)
-	if b, ok := repo.(*bucket.Repository); ok {
-		return l.pruneBucket(ctx, b, by)
-	}
-	all, err := repo.List(ctx, l.Name)
-	if _, err := repository.SplitDamaged(err); err != nil {
-		return ops.Result{}, err // damaged backups count for nothing and stay
-	}
 	needed, err := l.needed(ctx)
 	if err != nil {
 		return ops.Result{}, err
 	}
-	n := 0
-	for _, m := range repository.Surplus(all, l.Name, l.Namespace, by, l.Client.Now()) {
-		if needed[m.ID] {
-			continue
-		}
-		switch err := repo.Delete(ctx, m.ID); {
-		case err == nil:
-			n++
-		// gone, or in use until the next time
-		case errors.Is(err, repository.ErrNotFound), errors.Is(err, repository.ErrBusy):
-		default:
-			return ops.Result{}, fmt.Errorf("delete backup %s: %w", m.ID, err)
-		}
-	}
-	return ops.Result{Facts: map[string]string{v1alpha1.FactPruned: strconv.Itoa(n)}}, nil
-}
-
-// pruneBucket has the store's own retention decide: it goes by the store's clock, by signatures and by holds.
-func (l *Executor) pruneBucket(ctx context.Context, b *bucket.Repository, by archive.Retention) (ops.Result, error) {
-	needed, err := l.needed(ctx)
+	p, _, err := PlanPrune(ctx, repo, Pruning{Namespace: l.Namespace, Cluster: l.Name, By: by, Needed: needed,
+		Now: l.Client.Now()})
 	if err != nil {
 		return ops.Result{}, err
 	}
-	p, err := b.Plan(ctx, l.Name, by, needed)
-	if err != nil {
-		return ops.Result{}, err
-	}
-	r, err := b.Prune(ctx, p)
+	r, err := Prune(ctx, repo, p)
 	if err != nil {
 		return ops.Result{}, err
 	}
@@ -137,23 +106,6 @@ func (l *Executor) needed(ctx context.Context) (map[string]bool, error) {
 	}
 	operations, err := l.Store.ListOperations(ctx, l.Namespace, "")
 	return Needed(clusters, operations), err
-}
-
-// Needed names the backups that somebody is about to load: these stay until
-// the next time, however old they are.
-func Needed(clusters []v1alpha1.DatabaseCluster, operations []v1alpha1.Operation) map[string]bool {
-	out := map[string]bool{}
-	for _, c := range clusters {
-		if f := c.Status.Bootstrap; c.Spec.RestoreFrom != nil && (f == nil || f.ClusterID == "") {
-			out[c.Spec.RestoreFrom.Backup] = true
-		}
-	}
-	for _, o := range operations {
-		if o.Active() && o.Spec.Source != nil {
-			out[o.Spec.Source.Backup] = true
-		}
-	}
-	return out
 }
 
 // ReadSchedule has the world read all that takes backups from now on.
