@@ -77,6 +77,10 @@ func runBackupImport(ctx context.Context, f *command.Factory, from, repo string,
 	if ids, err = source.WithParents(ctx, ids); err != nil {
 		return err
 	}
+	importer, err := to.Importer(ctx, source)
+	if err != nil {
+		return err
+	}
 	// One that can't be copied keeps none of the others back.
 	var failed []error
 	var there []*archive.Manifest
@@ -84,7 +88,7 @@ func runBackupImport(ctx context.Context, f *command.Factory, from, repo string,
 		if ctx.Err() != nil {
 			return errors.Join(append(failed, ctx.Err())...)
 		}
-		done, err := to.Import(ctx, source, id)
+		done, err := importer.Import(ctx, id)
 		switch {
 		case errors.Is(err, archive.ErrSignature):
 			failed = append(failed, &ops.Error{Kind: ops.Refused, Check: "repository", Message: "import of backup " + id,

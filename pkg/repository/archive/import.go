@@ -21,20 +21,38 @@ type Imported struct {
 	Bytes   int64
 }
 
-// Import copies a backup of another archive as it is: encryption, signature and identifiers stay. Volumes come first,
+// Importer copies backups of another archive. What is here it lists once, however many it copies.
+type Importer struct {
+	to, from *Archive
+	there    []Entry
+}
+
+// Importer is one that copies from another archive to this one.
+func (a *Archive) Importer(ctx context.Context, from *Archive) (*Importer, error) {
+	c, err := a.manifests(ctx, Scope{})
+	if err != nil {
+		return nil, fmt.Errorf("import from %s to %s: %w", from.store.URL(), a.store.URL(), err)
+	}
+	return &Importer{to: a, from: from, there: c.Entries}, nil
+}
+
+// Import copies a backup of the other archive as it is: encryption, signature and identifiers stay. Volumes come first,
 // each compared with the SHA-256 of its manifest on the way, and the manifest last, so that what ends in the middle is
 // no backup, and a repeat goes on. A key that both archives trust must have signed it: ErrSignature. A backup that it
 // adds to must be here. ErrExists if another backup has its identifier, or its place. Proofs stay behind: they tell of
 // what is stored there.
-func (a *Archive) Import(ctx context.Context, from *Archive, e Entry) (*Imported, error) {
-	out, err := a.importBackup(ctx, from, e)
+func (i *Importer) Import(ctx context.Context, e Entry) (*Imported, error) {
+	out, err := i.to.importBackup(ctx, i.from, i.there, e)
 	if err != nil {
-		return nil, fmt.Errorf("import backup %s from %s to %s: %w", e.ID, from.store.URL(), a.store.URL(), err)
+		return nil, fmt.Errorf("import backup %s from %s to %s: %w", e.ID, i.from.store.URL(), i.to.store.URL(), err)
+	}
+	if !out.Unchanged {
+		i.there = append(i.there, e)
 	}
 	return out, nil
 }
 
-func (a *Archive) importBackup(ctx context.Context, from *Archive, e Entry) (*Imported, error) {
+func (a *Archive) importBackup(ctx context.Context, from *Archive, there []Entry, e Entry) (*Imported, error) {
 	body, err := store.ReadAll(ctx, from.store, e.Key, maxSigned)
 	if err != nil {
 		return nil, err
@@ -53,7 +71,7 @@ func (a *Archive) importBackup(ctx context.Context, from *Archive, e Entry) (*Im
 		return nil, fmt.Errorf("%w: its manifest is stored as that of another backup", ErrDamaged)
 	}
 	out := &Imported{Manifest: m}
-	if out.Unchanged, err = a.imported(ctx, m, e.Key, body); err != nil || out.Unchanged {
+	if out.Unchanged, err = a.imported(ctx, there, m, e.Key, body); err != nil || out.Unchanged {
 		return out, err
 	}
 	if err := a.importVolumes(ctx, from, out); err != nil {
@@ -67,13 +85,9 @@ func (a *Archive) importBackup(ctx context.Context, from *Archive, e Entry) (*Im
 
 // imported reports whether a backup is here already, with all its volumes, and refuses one that could not stand beside
 // those that are.
-func (a *Archive) imported(ctx context.Context, m *Manifest, key string, body []byte) (bool, error) {
-	c, err := a.manifests(ctx, Scope{})
-	if err != nil {
-		return false, err
-	}
+func (a *Archive) imported(ctx context.Context, all []Entry, m *Manifest, key string, body []byte) (bool, error) {
 	same, parent := false, m.Parent == ""
-	for _, there := range c.Entries {
+	for _, there := range all {
 		same = same || there.Key == key
 		parent = parent || there.Attempt == m.Parent
 		if there.ID == m.ID && there.Key != key {

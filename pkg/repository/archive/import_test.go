@@ -14,6 +14,15 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store/storetest"
 )
 
+func importOne(t *testing.T, to, from *Archive, e Entry) (*Imported, error) {
+	t.Helper()
+	i, err := to.Importer(t.Context(), from)
+	if err != nil {
+		return nil, err
+	}
+	return i.Import(t.Context(), e)
+}
+
 // TestImport copies a backup to another store: it is the same there, byte for byte, and a repeat changes nothing.
 func TestImport(t *testing.T) {
 	each(t, func(t *testing.T, s store.Store) {
@@ -22,7 +31,7 @@ func TestImport(t *testing.T) {
 		body := pages(5 << 20)
 		mustSave(t, from, "b1", body)
 		e := find(t, from, "b1")
-		first, err := to.Import(t.Context(), from, e)
+		first, err := importOne(t, to, from, e)
 		if err != nil || first.Unchanged || first.Volumes < 2 || first.Bytes != e.Bytes {
 			t.Fatalf("%+v, %v", first, err)
 		}
@@ -32,7 +41,7 @@ func TestImport(t *testing.T) {
 		if d := cmp.Diff(contents(t, from.store), contents(t, s)); d != "" {
 			t.Errorf("the objects differ (-from +to):\n%s", d)
 		}
-		again, err := to.Import(t.Context(), from, e)
+		again, err := importOne(t, to, from, e)
 		if err != nil || !again.Unchanged || again.Volumes != 0 {
 			t.Errorf("again: %+v, %v", again, err)
 		}
@@ -62,7 +71,7 @@ func TestImportKilled(t *testing.T) {
 			if lost {
 				fault.Before, fault.After = nil, storetest.FailAt(n)
 			}
-			_, err := Open(fault, keys).Import(t.Context(), from, e)
+			_, err := importOne(t, Open(fault, keys), from, e)
 			if err == nil {
 				if fault.Calls() >= n {
 					t.Fatalf("request %d failed, and the import did not", n)
@@ -74,7 +83,7 @@ func TestImportKilled(t *testing.T) {
 				t.Fatalf("request %d, lost %v: a backup without its data", n, lost)
 			}
 			there := len(storetest.Keys(t, s, "data/"))
-			done, err := to.Import(t.Context(), from, e)
+			done, err := importOne(t, to, from, e)
 			if err != nil || done.Volumes != volumes-there {
 				t.Fatalf("request %d, lost %v: %+v of %d, %d were there, %v", n, lost, done, volumes, there, err)
 			}
@@ -122,7 +131,7 @@ func TestImportRefuses(t *testing.T) {
 			volumes := storetest.Keys(t, from, "data/")
 			row.arrange(t, from, to, volumes[len(volumes)-1])
 			before := storetest.Keys(t, to, "manifests/")
-			_, err := Open(to, row.keys).Import(t.Context(), source, find(t, source, "b1"))
+			_, err := importOne(t, Open(to, row.keys), source, find(t, source, "b1"))
 			if !errors.Is(err, row.want) && !errors.Is(err, store.ErrExists) ||
 				errors.Is(row.want, ErrExists) != (errors.Is(err, ErrExists) || errors.Is(err, store.ErrExists)) {
 				t.Errorf("%v, want %v", err, row.want)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 )
@@ -60,18 +61,44 @@ func (r *Repository) WithParents(ctx context.Context, ids []string) ([]string, e
 	return out, nil
 }
 
-// Import copies a backup of another repository here as it is; see archive.Archive.Import. ErrNotFound if that one has
-// none of the identifier.
-func (r *Repository) Import(ctx context.Context, from *Repository, id string) (*archive.Imported, error) {
-	e, err := from.find(ctx, id)
+// Importer copies backups of another repository. It lists what both have once, however many it copies.
+type Importer struct {
+	to, from *Repository
+	copies   *archive.Importer
+	entries  []archive.Entry
+}
+
+// Importer is one that copies from another repository to this one.
+func (r *Repository) Importer(ctx context.Context, from *Repository) (*Importer, error) {
+	c, err := from.archive.List(ctx, archive.Scope{})
 	if err != nil {
+		return nil, from.explain(err)
+	}
+	copies, err := r.archive.Importer(ctx, from.archive)
+	if err != nil {
+		return nil, r.explain(err)
+	}
+	return &Importer{to: r, from: from, copies: copies, entries: c.Entries}, nil
+}
+
+// Import copies a backup as it is; see archive.Importer.Import. ErrNotFound if the other repository has none of the
+// identifier.
+func (i *Importer) Import(ctx context.Context, id string) (*archive.Imported, error) {
+	if err := repository.CheckID(id); err != nil {
 		return nil, err
 	}
-	out, err := r.archive.Import(ctx, from.archive, e)
-	if errors.Is(err, archive.ErrSignature) {
-		return nil, fmt.Errorf("repository %s: %w", r.URL(), err) // it is whole, and of somebody whom nobody here trusts
+	for _, e := range slices.Backward(i.entries) {
+		if e.ID != id {
+			continue
+		}
+		out, err := i.copies.Import(ctx, e)
+		if errors.Is(err, archive.ErrSignature) {
+			// It is whole, and of somebody whom nobody here trusts.
+			return nil, fmt.Errorf("repository %s: %w", i.to.URL(), err)
+		}
+		return out, i.to.explain(err)
 	}
-	return out, r.explain(err)
+	return nil, fmt.Errorf("%w: %s in %s", repository.ErrNotFound, id, i.from.URL())
 }
 
 // ImportLogs copies the logs that go on from imported backups; see archive.Archive.ImportLog. It tells of each log by

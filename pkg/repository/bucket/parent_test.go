@@ -97,11 +97,11 @@ func TestParent(t *testing.T) {
 		!slices.Equal(ids, []string{id, changesID, "other"}) {
 		t.Errorf("%q, %v", ids, err)
 	}
-	if _, err := to.Import(t.Context(), from, changesID); !errors.Is(err, repository.ErrNotFound) {
+	if _, err := importOne(t, to, from, changesID); !errors.Is(err, repository.ErrNotFound) {
 		t.Errorf("changes come without what they add to: %v", err)
 	}
 	for _, one := range []string{id, changesID} {
-		if _, err := to.Import(t.Context(), from, one); err != nil {
+		if _, err := importOne(t, to, from, one); err != nil {
 			t.Error(err)
 		}
 	}
