@@ -19,9 +19,6 @@ const commitSetting = "synchronous_commit"
 func checkCommit(s protocol.Settings) error {
 	value, set := s.Values[commitSetting]
 	waits := []string{"on", "true", "yes", "1", "remote_apply"}
-	if s.Durability == protocol.Preferred {
-		waits = append(waits, "remote_write")
-	}
 	if !set || s.Durability == protocol.Async || slices.Contains(waits, strings.ToLower(value)) {
 		return nil
 	}

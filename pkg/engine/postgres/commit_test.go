@@ -15,8 +15,8 @@ func TestCommit(t *testing.T) {
 	}{
 		{"on", "strict", true}, {"remote_apply", "strict", true}, {"ON", "strict", true},
 		{"remote_write", "strict", false}, {"local", "strict", false}, {"off", "strict", false}, {"0", "strict", false},
-		{"remote_write", "preferred", true}, {"local", "preferred", false}, {"off", "", false}, {"no", "", false},
-		{"off", "async", true}, {"local", "async", true},
+		{"remote_write", "preferred", false}, {"local", "preferred", false}, {"off", "", false}, {"no", "", false},
+		{"off", "async", true}, {"remote_write", "async", true}, {"local", "async", true},
 	} {
 		config := map[string]string{"synchronous_commit": test.value}
 		if test.durability != "" {
