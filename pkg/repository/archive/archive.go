@@ -45,6 +45,9 @@ type Archive struct {
 	store store.Store
 	keys  Keys
 	now   func() time.Time
+
+	retain time.Duration
+	clock  storeClock
 }
 
 // Open reads backups from a store and writes them there. Nothing is dialled before the first call.

@@ -18,7 +18,7 @@ type Request struct {
 	// Source names data that reads the same each time, such as a staged file, by its digest; "" for a live stream.
 	// Only an attempt with the same source is continued.
 	Source string `json:"source,omitempty"`
-	// Retain has the store keep the backup at least that long, where it can.
+	// Options are those of the volumes and the manifest. A retention of the archive counts if they have none.
 	Options store.Options `json:"-"`
 }
 
@@ -58,6 +58,11 @@ func (a *Archive) Begin(ctx context.Context, r Request) (*Writer, *Manifest, err
 	done, err := a.written(ctx, r)
 	if err != nil || done != nil {
 		return nil, done, err
+	}
+	if r.Options.RetainUntil.IsZero() {
+		if r.Options, err = a.options(ctx); err != nil {
+			return nil, nil, fmt.Errorf("begin backup %s: %w", r.ID, err)
+		}
 	}
 	w := &Writer{archive: a, request: r, marks: map[string][]mark{}}
 	if r.Source != "" {
@@ -143,12 +148,12 @@ func (w *Writer) resume(ctx context.Context) error {
 		}
 		w.marks[m.Stream] = append(list, m)
 	}
-	if err := w.dropUnmarked(ctx); err != nil {
-		return err
+	err := w.dropUnmarked(ctx)
+	if err == nil {
+		err = w.own(ctx)
 	}
-	err := w.own(ctx)
-	if errors.Is(err, errOther) {
-		// Two runs met there, and both gave it up.
+	if errors.Is(err, errOther) || errors.Is(err, store.ErrRetained) {
+		// Two runs met there, and both gave it up; or the store keeps a volume that nobody knows.
 		w.attempt, w.marks, err = "", map[string][]mark{}, nil
 	}
 	return err
@@ -180,19 +185,6 @@ func (w *Writer) dropUnmarked(ctx context.Context) error {
 	}
 	for key := range known {
 		return fmt.Errorf("%w: %s is missing", ErrDamaged, key)
-	}
-	return nil
-}
-
-// deleteAll removes every object under a prefix.
-func (a *Archive) deleteAll(ctx context.Context, prefix string) error {
-	for o, err := range store.All(ctx, a.store, prefix) {
-		if err != nil {
-			return err
-		}
-		if err := a.store.Delete(ctx, o.Key); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -68,9 +68,9 @@ func (a *Archive) putHold(ctx context.Context, e Entry, until time.Time, reason 
 	return h, nil
 }
 
-// Release ends a hold. A repeat does nothing.
+// Release ends a hold. A repeat does nothing. One that the store retains counts until it expires.
 func (a *Archive) Release(ctx context.Context, h *Hold) error {
-	if err := a.store.Delete(ctx, h.key); err != nil {
+	if err := a.store.Delete(ctx, h.key); err != nil && !errors.Is(err, store.ErrRetained) {
 		return fmt.Errorf("release the hold on attempt %s: %w", h.Attempt, err)
 	}
 	return nil

@@ -74,13 +74,17 @@ func (a *Archive) importBackup(ctx context.Context, from *Archive, there []Entry
 	if out.Unchanged, err = a.imported(ctx, there, m, e.Key, body); err != nil || out.Unchanged {
 		return out, err
 	}
-	if err := a.importVolumes(ctx, from, out); err != nil {
+	options, err := a.options(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.importVolumes(ctx, from, out, options); err != nil {
 		return nil, err
 	}
 	if err := a.present(ctx, m); err != nil {
 		return nil, err
 	}
-	return out, store.PutSame(ctx, a.store, e.Key, body, store.Options{})
+	return out, store.PutSame(ctx, a.store, e.Key, body, options)
 }
 
 // imported reports whether a backup is here already, with all its volumes, and refuses one that could not stand beside
@@ -113,7 +117,7 @@ func (a *Archive) imported(ctx context.Context, all []Entry, m *Manifest, key st
 }
 
 // importVolumes copies what is not here. A volume was compared before it appeared, so its size tells that it is whole.
-func (a *Archive) importVolumes(ctx context.Context, from *Archive, out *Imported) error {
+func (a *Archive) importVolumes(ctx context.Context, from *Archive, out *Imported, options store.Options) error {
 	m, sizes := out.Manifest, map[string]int64{}
 	for o, err := range store.All(ctx, a.store, m.prefix(kindData)+m.Attempt+"/") {
 		if err != nil {
@@ -129,7 +133,7 @@ func (a *Archive) importVolumes(ctx context.Context, from *Archive, out *Importe
 			} else if ok {
 				return fmt.Errorf("%w: %s has %d bytes instead of %d; it was left as it is", ErrExists, key, size, v.Bytes)
 			}
-			err := a.importVolume(ctx, from, key, v)
+			err := a.importVolume(ctx, from, key, v, options)
 			if errors.Is(err, store.ErrExists) {
 				continue // another import was faster; the sizes are compared once more before the manifest
 			}
@@ -143,10 +147,10 @@ func (a *Archive) importVolumes(ctx context.Context, from *Archive, out *Importe
 }
 
 // importVolume copies one object. Its last part passes only if its SHA-256 is right.
-func (a *Archive) importVolume(ctx context.Context, from *Archive, key string, v Volume) error {
+func (a *Archive) importVolume(ctx context.Context, from *Archive, key string, v Volume, options store.Options) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	u, err := newUpload(ctx, a.store, key, store.Options{}, nil)
+	u, err := newUpload(ctx, a.store, key, options, nil)
 	if err != nil {
 		return err
 	}

@@ -102,5 +102,9 @@ func (l *Log) takeSegment(ctx context.Context, from store.Store, s Segment) erro
 	if err != nil && (!s.encrypted || !errors.Is(err, volume.ErrKey)) {
 		return err
 	}
-	return store.PutSame(ctx, l.archive.store, s.key, object, store.Options{})
+	options, err := l.archive.options(ctx)
+	if err != nil {
+		return err
+	}
+	return store.PutSame(ctx, l.archive.store, s.key, object, options)
 }

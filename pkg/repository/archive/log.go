@@ -55,7 +55,11 @@ func (l *Log) append(ctx context.Context, s Segment, body []byte) error {
 		return err
 	}
 	a := l.archive
-	err = a.store.Put(ctx, key, object, store.Options{})
+	options, err := a.options(ctx)
+	if err != nil {
+		return err
+	}
+	err = a.store.Put(ctx, key, object, options)
 	mine := err == nil
 	if err != nil && !errors.Is(err, store.ErrExists) {
 		return err

@@ -19,7 +19,9 @@ type Plan struct {
 	// never a reason to delete another. What they add to stays, and so does their log.
 	Unsigned []Entry
 
-	now time.Time
+	// retained are the identifiers of backups that stay for the store alone, and of what these add to.
+	retained []string
+	now      time.Time
 }
 
 // Plan decides what goes, by the store's clock. ErrClock if this machine's differs from it by more than 10 minutes.
@@ -55,6 +57,9 @@ func (a *Archive) Plan(ctx context.Context, s Scope, r Retention) (*Plan, error)
 		}
 		if len(unsigned)+len(gone) == 0 {
 			p.keepParents(p.Unsigned)
+			if err := a.retained(ctx, p); err != nil {
+				return nil, err
+			}
 			return p, nil
 		}
 		p.Unsigned = append(p.Unsigned, unsigned...)
@@ -105,6 +110,39 @@ func (p *Plan) going() []Decision {
 		}
 	}
 	return append(out, others...)
+}
+
+func (p *Plan) keeps(attempt string) bool {
+	return slices.ContainsFunc(p.Decisions, func(d Decision) bool { return d.Attempt == attempt && d.Keep })
+}
+
+// stay are the backups that do not go.
+func (p *Plan) stay() []Entry {
+	out := slices.Clone(p.Unsigned)
+	for _, d := range p.Decisions {
+		if d.Keep {
+			out = append(out, d.Entry)
+		}
+	}
+	return out
+}
+
+// retain has a backup stay that no rule keeps, because the store does not let it go, and the one that it adds to.
+func (p *Plan) retain(e Entry, reason string) {
+	for i := range p.Decisions {
+		d := &p.Decisions[i]
+		switch {
+		case d.Keep:
+			continue
+		case d.Attempt == e.Attempt:
+			d.Keep, d.Reason = true, reason
+		case d.Attempt == e.Parent:
+			d.Keep, d.Reason = true, addsTo(e)
+		default:
+			continue
+		}
+		p.retained = append(p.retained, d.ID)
+	}
 }
 
 // Keep has a backup stay, and the one that it adds to.

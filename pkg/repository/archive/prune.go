@@ -15,8 +15,8 @@ const clockMargin = 10 * time.Minute
 
 // Result is what a prune did.
 type Result struct {
-	// Deleted are the identifiers of backups, Retained those that the store would not let go yet, and those that one of
-	// these adds to.
+	// Deleted are the identifiers of backups, Retained those that no rule keeps and that the store does not let go yet,
+	// and those that one of these adds to.
 	Deleted, Retained []string
 	// Collected counts objects of attempts that nobody finished, Segments those of the log that no kept backup needs.
 	Collected, Segments int
@@ -25,21 +25,16 @@ type Result struct {
 // Prune does what a plan says: what adds to others goes before those, else the oldest first. Then it collects what
 // unfinished attempts and earlier prunes left behind. A crash leaves no backup that lacks its data; a repeat goes on.
 func (a *Archive) Prune(ctx context.Context, p *Plan) (*Result, error) {
-	r, stay, needed := &Result{}, slices.Clone(p.Unsigned), map[string]bool{}
-	for _, d := range p.Decisions {
-		if d.Keep {
-			stay = append(stay, d.Entry)
-		}
-	}
+	r := &Result{Retained: p.retained}
 	for _, d := range p.going() {
-		err := store.ErrRetained
-		if !needed[d.Attempt] {
-			err = a.remove(ctx, d.Entry, p.now)
+		if p.keeps(d.Attempt) {
+			continue // the store retains one that adds to it
 		}
+		err := a.remove(ctx, d.Entry, p.now)
 		switch {
 		case errors.Is(err, store.ErrRetained):
-			r.Retained, stay = append(r.Retained, d.ID), append(stay, d.Entry)
-			needed[d.Parent] = true
+			p.retain(d.Entry, "the store retains it")
+			r.Retained = p.retained
 		case err != nil:
 			return r, fmt.Errorf("prune backup %s: %w", d.ID, err)
 		default:
@@ -47,7 +42,7 @@ func (a *Archive) Prune(ctx context.Context, p *Plan) (*Result, error) {
 		}
 	}
 	var err error
-	if r.Segments, err = a.pruneLog(ctx, p, stay); err != nil {
+	if r.Segments, err = a.pruneLog(ctx, p); err != nil {
 		return r, err
 	}
 	var unfinished bool
@@ -89,7 +84,7 @@ func (a *Archive) Remove(ctx context.Context, e Entry) error {
 }
 
 // remove deletes the manifest first, so that nobody finds the backup any more. Who found it before holds it, and
-// then the data stays until the hold ends; see Hold.
+// then the data stays until the hold ends; see Hold. What the store retains of it alone is collected later.
 func (a *Archive) remove(ctx context.Context, e Entry, now time.Time) error {
 	if err := a.store.Delete(ctx, e.Key); err != nil {
 		return err
@@ -98,7 +93,10 @@ func (a *Archive) remove(ctx context.Context, e Entry, now time.Time) error {
 	if err != nil || held {
 		return err
 	}
-	return a.wipe(ctx, e.Scope, e.Attempt)
+	if err := a.wipe(ctx, e.Scope, e.Attempt); !errors.Is(err, store.ErrRetained) {
+		return err
+	}
+	return nil
 }
 
 func (a *Archive) held(ctx context.Context, s Scope, attempt string, now time.Time) (bool, error) {
@@ -107,17 +105,4 @@ func (a *Archive) held(ctx context.Context, s Scope, attempt string, now time.Ti
 		return false, err
 	}
 	return slices.ContainsFunc(holds[attempt], func(h Hold) bool { return h.Until.After(now) }), nil
-}
-
-// wipe deletes everything of an attempt but its manifest.
-func (a *Archive) wipe(ctx context.Context, s Scope, attempt string) error {
-	for _, prefix := range []string{
-		s.prefix(kindData) + attempt + "/", s.prefix(kindAttempt) + attempt + "/",
-		s.prefix(kindProof) + attempt + "_", s.prefix(kindHold) + attempt + "_",
-	} {
-		if err := a.deleteAll(ctx, prefix); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -104,6 +104,13 @@ func TestPruneFormerLogs(t *testing.T) {
 			},
 			left: []string{"3"},
 		},
+		"a proof of a backup that is gone": {
+			change: func(t *testing.T, a *Archive, _ aged) {
+				gone := strings.Repeat("0", len(find(t, a, "b3").Attempt))
+				storetest.Put(t, a.store, scope.prefix(kindProof)+gone+"_l-intact_u-"+gone+".json", "left")
+			},
+			left: []string{"3"},
+		},
 		"a manifest of a newer version": {
 			change: func(t *testing.T, a *Archive, _ aged) {
 				storetest.Put(t, a.store, scope.prefix(kindManifest)+"7_i-1.json", "{}")

@@ -14,9 +14,9 @@ import (
 // starts from stays. As long as backups of several timelines stay, so does all of the log: what goes on from a backup
 // of the older one needs the younger one from its beginning. All of it stays too while something holds a backup that
 // goes: a restore of that one may need its log. The manifests went before: nobody holds one later.
-func (a *Archive) pruneLog(ctx context.Context, p *Plan, stay []Entry) (int, error) {
+func (a *Archive) pruneLog(ctx context.Context, p *Plan) (int, error) {
 	first := map[string]map[string]string{} // by incarnation and timeline
-	for _, e := range stay {
+	for _, e := range p.stay() {
 		if e.Log == nil {
 			continue
 		}
@@ -27,7 +27,7 @@ func (a *Archive) pruneLog(ctx context.Context, p *Plan, stay []Entry) (int, err
 			first[e.Incarnation][e.Log.Timeline] = e.Log.Segment
 		}
 	}
-	if !slices.ContainsFunc(p.Decisions, func(d Decision) bool { return !d.Keep }) {
+	if len(p.going()) == 0 && len(p.retained) == 0 {
 		return 0, nil
 	}
 	if held, err := a.heldBeside(ctx, p); err != nil || held {

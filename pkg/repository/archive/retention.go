@@ -30,6 +30,8 @@ type Decision struct {
 	Keep bool
 	// Reason is shown to people.
 	Reason string
+	// RetainedUntil is set on what no rule keeps and the store does.
+	RetainedUntil time.Time `json:",omitzero"`
 
 	// counts: because this one is there, another one may go, whether a schedule took it or not.
 	counts bool

@@ -8,11 +8,15 @@ import (
 	"time"
 )
 
+// Trials is what keys of objects begin with that mean nothing once somebody has tried the store with them. A prune
+// deletes those that stayed.
+const Trials = "probe/"
+
 // Clock asks the store for its time: it puts a small object, reads when that appeared, and deletes it. within
 // is how long that took at most, so the answer is exact to that much, and to a second. Where the store retains each new
 // object, the small one stays.
 func Clock(ctx context.Context, s Store) (now time.Time, within time.Duration, err error) {
-	key := "probe/clock-" + rand.Text()
+	key := Trials + "clock-" + rand.Text()
 	began := time.Now()
 	if err := s.Put(ctx, key, []byte("clock\n"), Options{}); err != nil {
 		return time.Time{}, 0, fmt.Errorf("ask for the time of %s: %w", s.URL(), err)

@@ -29,12 +29,12 @@ type Retainer interface {
 	EnforcesRetention(ctx context.Context) (bool, error)
 }
 
-// Probe finds out what a store really does: it stores, reads, lists and deletes small objects under "probe/", and
+// Probe finds out what a store really does: it stores, reads, lists and deletes small objects under Trials, and
 // tries what must be refused. ErrLies, beside the facts, if a required one is missing; retention is required only
 // if it is asked for. Some seconds pass where retention is proven. Where the store retains each new object, those of
 // the trial stay, and a fact says so.
 func Probe(ctx context.Context, s Store, retention bool) ([]Fact, error) {
-	p := prober{store: s, key: "probe/object-" + rand.Text()}
+	p := prober{store: s, key: Trials + "object-" + rand.Text()}
 	for _, step := range []func(context.Context) error{p.write, p.putTwice, p.upload, p.list, p.clock, p.remove} {
 		if err := step(ctx); err != nil {
 			return p.facts, fmt.Errorf("probe %s: %w", s.URL(), err)
@@ -112,7 +112,7 @@ func (p *prober) putTwice(ctx context.Context) error {
 
 // upload stores one in parts, over the first, which some stores allow: names of such objects are unique.
 func (p *prober) upload(ctx context.Context) error {
-	key, body := "probe/parts-"+rand.Text(), bytes.Repeat([]byte("p"), PartSize+1)
+	key, body := Trials+"parts-"+rand.Text(), bytes.Repeat([]byte("p"), PartSize+1)
 	u, err := p.store.Upload(ctx, key, Options{})
 	if err != nil {
 		return err
@@ -184,12 +184,12 @@ func (p *prober) retains(ctx context.Context, c Capabilities) error {
 		how = strings.TrimPrefix(how+", until "+o.RetainedUntil.UTC().Format(time.RFC3339), ", ")
 	}
 	p.add("retains each new object", true, false, strings.TrimPrefix(how+
-		"; the small objects of this trial, under probe/, stay until their retention ends", "; "))
+		"; the small objects of this trial, under "+Trials+", stay until their retention ends", "; "))
 	if !c.Retention {
 		p.add(deletes, false, false, "not tried: the store takes no shorter retention")
 		return nil
 	}
-	key, until := "probe/retained-"+rand.Text(), time.Now().Add(p.ahead+retainShortly)
+	key, until := Trials+"retained-"+rand.Text(), time.Now().Add(p.ahead+retainShortly)
 	if err := p.store.Put(ctx, key, nil, Options{RetainUntil: until}); err != nil {
 		return err
 	}

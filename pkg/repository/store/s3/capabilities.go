@@ -39,7 +39,7 @@ func (s *Store) Capabilities(ctx context.Context) (store.Capabilities, error) {
 
 // compares reports whether the store refuses what differs from its checksum.
 func (s *Store) compares(ctx context.Context) (bool, error) {
-	key := "probe/checksum-" + rand.Text()
+	key := store.Trials + "checksum-" + rand.Text()
 	options := s.options(store.Options{})
 	options.UserMetadata = map[string]string{headerCRC32C: crc32c([]byte("something else"))}
 	err := s.put(ctx, key, []byte("checksum\n"), options)
@@ -58,7 +58,7 @@ func (s *Store) compares(ctx context.Context) (bool, error) {
 // EnforcesRetention stores an object that is retained for some seconds and tries to delete that very version,
 // which the store must refuse. The object goes as soon as it may.
 func (s *Store) EnforcesRetention(ctx context.Context) (bool, error) {
-	key, until := "probe/retention-"+rand.Text(), time.Now().Add(retainProbe)
+	key, until := store.Trials+"retention-"+rand.Text(), time.Now().Add(retainProbe)
 	options := s.options(store.Options{RetainUntil: until})
 	options.UserMetadata = map[string]string{headerCRC32C: crc32c(nil)}
 	info, err := s.client.PutObject(ctx, s.bucket, s.prefix+key, bytes.NewReader(nil), 0, "", s.signed(nil), options)
