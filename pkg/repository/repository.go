@@ -59,6 +59,8 @@ type Manifest struct {
 	Tool      string `json:"tool"`
 	// Scheduled: the retention of a schedule may delete it.
 	Scheduled bool `json:"scheduled,omitempty"`
+	// RetainUntil is how long the store that it was written to was asked to keep it.
+	RetainUntil *time.Time `json:"retainUntil,omitempty"`
 	// StartedAt and FinishedAt of the stream.
 	StartedAt  time.Time `json:"startedAt"`
 	FinishedAt time.Time `json:"finishedAt"`

@@ -96,6 +96,9 @@ func describeBackup(w io.Writer, url string, m repository.Manifest, now time.Tim
 	if len(m.Facts.Members) > 0 {
 		lines = append(lines, [2]string{"Members", printer.OrNone(m.Facts.Members)})
 	}
+	if t := m.RetainUntil; t != nil {
+		lines = append(lines, [2]string{"Retained", "until " + t.Format(time.RFC3339) + " by the store it was written to"})
+	}
 	lines = append(lines, [][2]string{
 		{"Users in data", auth},
 		{"Verified", verified},

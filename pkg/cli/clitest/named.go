@@ -23,6 +23,8 @@ type Named struct {
 	ProbeErr error
 	// Slow has a deletion wait until its time is over.
 	Slow bool
+	// Retention is whether the last Probe was to prove that.
+	Retention bool
 
 	mode kube.DryRun
 }
@@ -87,7 +89,9 @@ func (n *Named) Mountable(_ context.Context, namespace, claim string) (preflight
 	return m, nil
 }
 
-func (n *Named) Probe(context.Context, string, bucket.Description, bucket.Secrets, bool) ([]store.Fact, error) {
+func (n *Named) Probe(_ context.Context, _ string, _ bucket.Description, _ bucket.Secrets, retention bool) (
+	[]store.Fact, error) {
+	n.Retention = retention
 	return n.Facts, n.ProbeErr
 }
 

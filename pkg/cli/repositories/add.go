@@ -23,7 +23,8 @@ func newAdd(f *command.Factory) *cobra.Command {
 		Use:   "add NAME --url URL",
 		Short: "Add a repository in an object store or on a claim",
 		Long: `Add a repository in an object store or on a claim. The store is tried first: one that accepts conditions
-and ignores them is refused. Nothing is written there but what the trial deletes again.
+and ignores them is refused. Nothing is written there but what the trial deletes again; where the store retains each
+new object that stays, and the first prune after its retention deletes it.
 
 Who may write gets no key to read: backups are encrypted to the recipients, and their secret keys are needed for a
 restore. --new-key-file makes such a pair and keeps the secret key in a file: print it, and keep it elsewhere. With
@@ -45,6 +46,9 @@ Repeated for the same URL, it changes what is given and keeps the rest.`,
 
   # Add a directory of a claim, where backups are encrypted and logs can be archived
   kubectl dbop repository add nearby --url pvc:backups/team-a --new-key-file key.txt
+
+  # Have a bucket with object lock refuse to delete backups for 30 days
+  kubectl dbop repository add offsite --url s3://backups/team-a --retain 30d
 
   # Let restores inside the cluster read what is encrypted
   kubectl dbop repository add offsite --url s3://backups/team-a --identity-file key.txt`,
@@ -137,6 +141,7 @@ func (a *addFlags) describe(d *bucket.Description, changed func(string) bool) er
 			set()
 		}
 	}
+	a.describeRetention(d, changed)
 	switch {
 	case a.bandwidth == "0":
 		d.Bandwidth = 0
@@ -157,6 +162,22 @@ func (a *addFlags) describe(d *bucket.Description, changed func(string) bool) er
 	return nil
 }
 
+// describeRetention puts what was given of a retention into the description.
+func (a *addFlags) describeRetention(d *bucket.Description, changed func(string) bool) {
+	switch {
+	case a.retain == "0":
+		d.Retain, d.RetainMode = "", ""
+	case changed("retain"):
+		d.Retain = a.retain
+	}
+	switch {
+	case a.retainMode == "governance":
+		d.RetainMode = ""
+	case changed("retain-mode"):
+		d.RetainMode = a.retainMode
+	}
+}
+
 func (a *addFlags) advise(f *command.Factory, d bucket.Description) {
 	switch {
 	case a.made != "":
@@ -164,6 +185,9 @@ func (a *addFlags) advise(f *command.Factory, d bucket.Description) {
 			"Without it no backup can be read.", a.newKey)
 	case d.Plain:
 		f.Note("Backups are NOT encrypted: who can read the %s can read the data.", kindOf(d))
+	}
+	if d.Retains() {
+		f.Note("What is written from now on can't be deleted for %s, and costs its space for as long.", d.Retain)
 	}
 	if !d.Plain && !d.Identity {
 		f.Note("Restores inside the cluster need the secret key: %s repository add %s --url %s --identity-file FILE",

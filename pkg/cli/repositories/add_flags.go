@@ -13,6 +13,7 @@ import (
 // addFlags are what a repository is made of.
 type addFlags struct {
 	url, endpoint, region, caFile, checksum, bandwidth string
+	retain, retainMode                                 string
 	pathStyle, objectLock                              bool
 
 	secret            string
@@ -44,6 +45,10 @@ func (a *addFlags) addTo(cmd *cobra.Command) {
 	flags.StringVar(&a.bandwidth, "bandwidth", "", "Most bytes a second that one backup, restore or archive sends and "+
 		"receives, such as 50Mi; 0 takes a limit back.")
 	flags.BoolVar(&a.objectLock, "require-object-lock", false, "Refuse a store that does not enforce retention.")
+	flags.StringVar(&a.retain, "retain", "", "How long the store refuses to delete what backups and logs are made of, "+
+		"such as 30d; 0 takes that back for new ones. It implies --require-object-lock.")
+	flags.StringVar(&a.retainMode, "retain-mode", "", "How it does that: compliance, which nobody can lift, or "+
+		"governance, which who has that right can.")
 	flags.StringVar(&a.secret, "secret", "", "Secret of the namespace with AWS_ACCESS_KEY_ID and "+
 		"AWS_SECRET_ACCESS_KEY, with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, or with GOOGLE_CREDENTIALS.")
 	flags.BoolVar(&a.fromEnv, "from-env", false, "Take the credentials from the environment and keep them in a Secret.")

@@ -24,7 +24,8 @@ func newCheck(f *command.Factory) *cobra.Command {
 		Use:   "check NAME",
 		Short: "Try what a repository's store really does",
 		Long: `Try what a repository's store really does: it stores, reads, lists and deletes small objects, and tries
-what must be refused. A store that accepts a condition and ignores it would lose backups, and fails the check.
+what must be refused. A store that accepts a condition and ignores it would lose backups, and fails the check. So does
+one that does not enforce the retention of the repository.
 
 With --identity-file it is a drill for the day on which all other keys are lost: does this secret key read what is
 backed up from now on, and the backups that are there, up to the 200 newest? The key stays on this machine, and of
@@ -73,7 +74,7 @@ type checkSheet struct {
 func probe(ctx context.Context, f *command.Factory, out *printer.Output, r existing, s bucket.Secrets,
 	retention bool) error {
 	d := r.description
-	facts, err := r.named.Probe(ctx, r.namespace, d, s, retention)
+	facts, err := r.named.Probe(ctx, r.namespace, d, s, retention || d.Retains())
 	if shown := show(f, out, checkSheet{Name: d.Name, URL: d.URL, Facts: facts}); shown != nil {
 		return shown
 	}

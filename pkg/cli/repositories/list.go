@@ -60,7 +60,7 @@ func showList(f *command.Factory, out *printer.Output, namespace string, all []b
 	}
 	columns := []string{"NAME", "URL", "ENCRYPTED", "KEY HERE"}
 	if out.Wide() {
-		columns = append(columns, "ENDPOINT", "CREDENTIALS")
+		columns = append(columns, "ENDPOINT", "CREDENTIALS", "RETAINED")
 	}
 	t := out.NewTable(columns...)
 	for _, d := range all {
@@ -80,7 +80,7 @@ func showList(f *command.Factory, out *printer.Output, namespace string, all []b
 			if d.Credentials != "" {
 				credentials = "secret/" + d.Credentials
 			}
-			row = append(row, printer.OneLine(cmp.Or(d.Endpoint, "Amazon's")), credentials)
+			row = append(row, printer.OneLine(cmp.Or(d.Endpoint, "Amazon's")), credentials, printer.OneLine(cmp.Or(d.Retain, "no")))
 		}
 		t.Row(row...)
 	}

@@ -3,15 +3,11 @@ package backups
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 )
-
-// mostYears bounds a retention by age: what is longer does not fit into a duration.
-const mostYears = 100
 
 // RetentionOf is a retention as a repository takes it. Its days begin in a time zone; "" is UTC.
 func RetentionOf(r v1alpha1.Retention, zone string) (archive.Retention, error) {
@@ -21,7 +17,7 @@ func RetentionOf(r v1alpha1.Retention, zone string) (archive.Retention, error) {
 		return out, errors.New("fewer than no backups can't be kept")
 	}
 	var err error
-	if out.Within, err = parseAge(r.KeepFor); err != nil {
+	if out.Within, err = archive.ParseAge(r.KeepFor); err != nil {
 		return out, err
 	}
 	if out.Location, err = time.LoadLocation(zone); err != nil {
@@ -37,18 +33,4 @@ func OfSchedule(c *v1alpha1.DatabaseCluster, repository string) (v1alpha1.Retent
 		return v1alpha1.Retention{}, ""
 	}
 	return c.Spec.Backup.Retention, c.Spec.Backup.TimeZone
-}
-
-// parseAge reads "36h", "7d" or "4w"; "" is 0.
-func parseAge(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	const day = 24 * time.Hour
-	unit := map[byte]time.Duration{'h': time.Hour, 'd': day, 'w': 7 * day}[text[len(text)-1]]
-	n, err := strconv.ParseInt(text[:len(text)-1], 10, 32)
-	if err != nil || unit == 0 || n < 1 || n > int64(mostYears*365*day/unit) {
-		return 0, fmt.Errorf("%q is no age: write hours, days or weeks, such as 36h, 7d or 4w", text)
-	}
-	return time.Duration(n) * unit, nil
 }

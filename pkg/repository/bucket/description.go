@@ -52,6 +52,11 @@ type Description struct {
 	// Bandwidth is how many bytes a second one backup, restore, verification or archive may send and receive at most; 0 is
 	// no limit.
 	Bandwidth int64 `json:"bandwidth,omitempty"`
+	// Retain is for how long the store refuses to delete each object of a backup and of a log, such as "30d"; "" for no
+	// longer than it does by itself. RetainMode is "" for one that a person with that right can lift, or
+	// "compliance" for one that nobody can.
+	Retain     string `json:"retain,omitempty"`
+	RetainMode string `json:"retainMode,omitempty"`
 	// OneNode says that pods can mount the claim on one node at a time only: they run beside each other.
 	OneNode bool `json:"oneNode,omitempty"`
 	// Identity says that a Secret holds a secret key, so that backups can be read in the cluster.
@@ -99,6 +104,10 @@ func (d Description) Check() error {
 		wrong = "regions and modes of checksums are of S3 alone"
 	case at.google() && d.PathStyle:
 		wrong = "Google has no path style"
+	case !at.s3() && d.Retain+d.RetainMode != "":
+		wrong = "only S3 retains single objects"
+	case d.checkRetain() != nil:
+		wrong = d.checkRetain().Error()
 	case d.Bandwidth != 0 && (d.Bandwidth < leastBandwidth || d.Bandwidth > math.MaxInt32):
 		wrong = fmt.Sprintf("a bandwidth of %d bytes a second is not between 64Ki and 2047Mi", d.Bandwidth)
 	case d.Plain && len(d.Recipients) > 0:

@@ -77,7 +77,7 @@ func fromArchive(m *archive.Manifest) (repository.Manifest, error) {
 		ClusterID: m.ClusterID, Member: m.Member, Origin: m.Facts[factOrigin], Operation: m.Operation, Tool: m.Tool,
 		Scheduled: m.Scheduled, StartedAt: m.StartedAt, FinishedAt: m.FinishedAt, Stored: m.Stored(),
 		Incarnation: m.Incarnation,
-		Encrypted:   m.Encrypted,
+		Encrypted:   m.Encrypted, RetainUntil: m.RetainUntil,
 	}
 	if m.Parent != "" {
 		out.Parent = cmp.Or(m.Facts[factParent], m.Parent)

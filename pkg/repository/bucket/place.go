@@ -115,6 +115,7 @@ func (p place) open(d Description, credentials func(string) string) (store.Store
 	}
 	return s3.Open(s3.Config{
 		Bucket: p.bucket, Prefix: p.prefix, Endpoint: d.Endpoint, Region: d.Region, PathStyle: d.PathStyle,
-		CA: []byte(d.CA), Checksum: s3.Checksum(d.Checksum), Credentials: credentials,
+		CA: []byte(d.CA), Checksum: s3.Checksum(d.Checksum), Retention: s3.Retention(d.RetainMode),
+		Credentials: credentials,
 	})
 }

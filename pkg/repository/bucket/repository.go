@@ -60,7 +60,7 @@ func OpenIn(d Description, secrets Secrets, s store.Store, namespace, staging st
 		s = store.Limit(s, int(d.Bandwidth))
 	}
 	return &Repository{description: d, namespace: namespace, staging: staging, store: s,
-		archive: archive.Open(s, keys)}, nil
+		archive: archive.Open(s, keys).Retaining(d.retain())}, nil
 }
 
 // URL is the name of the repository.
@@ -177,13 +177,17 @@ func (r *Repository) MarkVerified(ctx context.Context, id string, v repository.V
 		Tool: v.Tool, Checked: v.Checked}))
 }
 
-// Delete removes manifest, then data. One that is held stays.
+// Delete removes manifest, then data. One that is held stays, and so does one that the store retains.
 func (r *Repository) Delete(ctx context.Context, id string) error {
 	e, err := r.find(ctx, id)
 	if err != nil {
 		return err
 	}
-	return r.explain(r.archive.Remove(ctx, e))
+	err = r.archive.Remove(ctx, e)
+	if errors.Is(err, store.ErrRetained) {
+		err = fmt.Errorf("%w; repeat the command after that", err)
+	}
+	return r.explain(err)
 }
 
 // Present verifies the signature of a manifest, and compares the sizes of all objects with it. So it does with the
