@@ -139,7 +139,7 @@ func (o *ObjectStore) client(bucket string) (*minio.Client, error) {
 	return b.Client(), nil
 }
 
-// MakeBucket makes a bucket, with object lock where that is asked for.
+// MakeBucket makes a bucket. Where lock asks for that it has object lock, which retains each new object for a day.
 func (o *ObjectStore) MakeBucket(ctx context.Context, name string, lock bool) error {
 	c, err := o.client(name)
 	if err != nil {
@@ -148,6 +148,13 @@ func (o *ObjectStore) MakeBucket(ctx context.Context, name string, lock bool) er
 	err = c.MakeBucket(ctx, name, minio.MakeBucketOptions{Region: "us-east-1", ObjectLocking: lock})
 	if err != nil && minio.ToErrorResponse(err).Code != "BucketAlreadyOwnedByYou" {
 		return fmt.Errorf("make bucket %s: %w", name, err)
+	}
+	if !lock {
+		return nil
+	}
+	mode, length, unit := minio.Governance, uint(1), minio.Days
+	if err := c.SetBucketObjectLockConfig(ctx, name, &mode, &length, &unit); err != nil {
+		return fmt.Errorf("have bucket %s retain each new object: %w", name, err)
 	}
 	return nil
 }

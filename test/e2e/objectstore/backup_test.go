@@ -10,12 +10,13 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
-// TestBackupAndRestore takes backups into a store, loses the cluster and has it back.
+// TestBackupAndRestore takes backups into a store, loses the cluster and has it back. The bucket retains each new object,
+// and is asked to retain backups.
 func TestBackupAndRestore(t *testing.T) {
-	s := newScene(t, "store")
-	s.says(s.succeeded(s.add("main", "--new-key-file", s.file("key.txt")), "repository add"), "repository/offsite added",
-		"never replaces an object by a put")
-	s.says(s.must("repository", "check", "offsite"), "lets these credentials delete")
+	s := newLockedScene(t, "store", true)
+	s.says(s.succeeded(s.add("main", "--new-key-file", s.file("key.txt"), "--retain", "1d"), "repository add"),
+		"repository/offsite added", "never replaces an object by a put", "can't be deleted for 1d")
+	s.says(s.must("repository", "check", "offsite"), "lets these credentials delete", "governance for 1 days")
 	s.says(s.must("repository", "list"), "s3://backups/main", "to one key")
 	s.must("create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "3", "--storage", "512Mi")
 	db, err := s.site.DialEtcd(s.ctx, s.ns, "my-db")
@@ -24,7 +25,9 @@ func TestBackupAndRestore(t *testing.T) {
 	s.ok(db.Close())
 	s.says(s.must("backup", "my-db", "--repository", "offsite"), "created")
 	id := s.newest()
-	s.says(s.must("backup", "describe", id, "--repository", "offsite"), "my-db in namespace "+s.ns, "Keys")
+	s.says(s.must("backup", "describe", id, "--repository", "offsite"), "my-db in namespace "+s.ns, "Keys",
+		"Retained:")
+	s.refused(s.try("backup", "delete", id, "--repository", "offsite", "--yes"), 1, "retained by the store until")
 	s.refused(s.try("backup", "verify", id, "--repository", "offsite"), 4, "no key that reads it", "--identity-file")
 	s.succeeded(s.add("main", "--identity-file", s.file("key.txt")), "repository add --identity-file")
 	s.says(s.must("repository", "check", "offsite", "--identity-file", s.file("key.txt")), "from now on", "1 of 1")

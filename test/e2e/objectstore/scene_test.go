@@ -34,11 +34,17 @@ type scene struct {
 
 func newScene(t *testing.T, prefix string) *scene {
 	t.Helper()
+	return newLockedScene(t, prefix, false)
+}
+
+// newLockedScene is newScene, with object lock in the bucket where that is asked for.
+func newLockedScene(t *testing.T, prefix string, lock bool) *scene {
+	t.Helper()
 	s := newBareScene(t, prefix)
 	var err error
 	s.store, err = s.site.StartObjectStore(s.ctx, s.ns)
 	s.ok(err)
-	s.ok(s.store.MakeBucket(s.ctx, bucket, false))
+	s.ok(s.store.MakeBucket(s.ctx, bucket, lock))
 	s.ok(os.WriteFile(s.file("ca.pem"), s.store.CA, 0o600))
 	maps.Copy(s.cli.Env, s.store.Environment())
 	return s
