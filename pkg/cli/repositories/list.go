@@ -80,7 +80,8 @@ func showList(f *command.Factory, out *printer.Output, namespace string, all []b
 			if d.Credentials != "" {
 				credentials = "secret/" + d.Credentials
 			}
-			row = append(row, printer.OneLine(cmp.Or(d.Endpoint, "Amazon's")), credentials, printer.OneLine(cmp.Or(d.Retain, "no")))
+			row = append(row, printer.OneLine(cmp.Or(d.Endpoint, "Amazon's")), credentials,
+				printer.OneLine(cmp.Or(d.Retain, "no")))
 		}
 		t.Row(row...)
 	}

@@ -1,6 +1,9 @@
 package repositories_test
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
@@ -24,7 +27,7 @@ func TestAddRetain(t *testing.T) {
 		{[]string{"--retain-mode", "compliance"}, "4w", "compliance"},
 		{[]string{"--retain", "0"}, "", ""},
 	} {
-		r := b.Run(append(add[:len(add):len(add)], step.args...)...)
+		r := b.Run(append(slices.Clip(add), step.args...)...)
 		d := b.Repositories.Descriptions["offsite"]
 		if r.Code != exit.Done || d.Retain != step.length || d.RetainMode != step.mode ||
 			b.Repositories.Retention != (step.length != "") {
@@ -32,6 +35,11 @@ func TestAddRetain(t *testing.T) {
 		}
 		if b.Must("repository", "check", "offsite"); b.Repositories.Retention != (step.length != "") {
 			t.Errorf("%q: the check asks for a retention: %t", step.args, b.Repositories.Retention)
+		}
+		wide, sheet := b.Run("repository", "list", "-o", "wide").Out, b.Run("repository", "list", "-o", "yaml").Out
+		if !strings.HasSuffix(wide, " "+cmp.Or(step.length, "no")+"\n") ||
+			strings.Contains(sheet, "retain: "+step.length) != (step.length != "") {
+			t.Errorf("%q: it lists\n%s%s", step.args, wide, sheet)
 		}
 	}
 }

@@ -23,7 +23,8 @@ func TestCollectRetained(t *testing.T) {
 	first := storetest.Keys(t, s, kindProof)[0]
 	mustSave(t, a, "b1", pages(100))
 	storetest.Put(t, s, store.Trials+"clock-1", "left")
-	if r := prune(t, Open(keeping(keeping(s, kindData), first), keys), Retention{Last: 1}); !slices.Equal(r.Deleted, []string{"b0"}) {
+	some := Open(keeping(keeping(s, kindData), first), keys)
+	if r := prune(t, some, Retention{Last: 1}); !slices.Equal(r.Deleted, []string{"b0"}) {
 		t.Errorf("%+v", r)
 	}
 	if data, left := storetest.Keys(t, s, kindData), storetest.Keys(t, s, kindProof); len(data) != 2 || len(left) != 1 {

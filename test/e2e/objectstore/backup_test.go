@@ -10,8 +10,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
-// TestBackupAndRestore takes backups into a store, loses the cluster and has it back. The bucket retains each new object,
-// and is asked to retain backups.
+// TestBackupAndRestore takes backups into a store, loses the cluster and has it back. The bucket retains each new
+// object, and is asked to retain backups.
 func TestBackupAndRestore(t *testing.T) {
 	s := newLockedScene(t, "store", true)
 	s.says(s.succeeded(s.add("main", "--new-key-file", s.file("key.txt"), "--retain", "1d"), "repository add"),
