@@ -88,7 +88,7 @@ func TestRetaining(t *testing.T) {
 	other := openS3(t, server.Config(t, true))
 	to := Open(other, keys).Retaining(time.Hour)
 	for _, id := range []string{"one-request", "parts"} {
-		if _, err := to.Import(t.Context(), a, find(t, a, id)); err != nil {
+		if _, err := importOne(t, to, a, find(t, a, id)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -74,7 +74,11 @@ func TestRetained(t *testing.T) {
 				!strings.Contains(err.Error(), "retained by the store until 20") || !strings.Contains(err.Error(), "repeat") {
 				t.Errorf("a deletion by hand: %v", err)
 			}
-			done, err := r.Prune(t.Context(), "my-db", archive.Retention{Last: 1}, nil)
+			plan, err := r.Plan(t.Context(), "my-db", archive.Retention{Last: 1}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done, err := r.Prune(t.Context(), plan)
 			if err != nil || len(done.Deleted) != 0 || !slices.Equal(done.Retained, []string{id}) {
 				t.Errorf("%+v, %v", done, err)
 			}
