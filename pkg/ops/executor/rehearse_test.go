@@ -296,13 +296,14 @@ func TestRehearseVerification(t *testing.T) {
 		scheduled   bool
 		refused     bool
 	}{
-		"not encrypted":                 {bucket.Description{Plain: true}, ops.ActionVerify, "", false, false},
-		"with a key":                    {bucket.Description{Identity: true}, ops.ActionVerify, "", false, false},
-		"without a key":                 {bucket.Description{}, ops.ActionVerify, "", false, true},
-		"of a run of a schedule":        {bucket.Description{}, ops.ActionVerify, "", true, false},
-		"a schedule that verifies":      {bucket.Description{}, ops.ActionSchedule, v1alpha1.VerifyDaily, false, true},
-		"a schedule that does not":      {bucket.Description{}, ops.ActionSchedule, "", false, false},
-		"a schedule that may":           {bucket.Description{Identity: true}, ops.ActionSchedule, v1alpha1.VerifyDaily, false, false},
+		"not encrypted":            {bucket.Description{Plain: true}, ops.ActionVerify, "", false, false},
+		"with a key":               {bucket.Description{Identity: true}, ops.ActionVerify, "", false, false},
+		"without a key":            {bucket.Description{}, ops.ActionVerify, "", false, true},
+		"of a run of a schedule":   {bucket.Description{}, ops.ActionVerify, "", true, false},
+		"a schedule that verifies": {bucket.Description{}, ops.ActionSchedule, v1alpha1.VerifyDaily, false, true},
+		"a schedule that does not": {bucket.Description{}, ops.ActionSchedule, "", false, false},
+		"a schedule that may": {bucket.Description{Identity: true}, ops.ActionSchedule, v1alpha1.VerifyDaily, false,
+			false},
 		"a backup without verification": {bucket.Description{}, ops.ActionProveBackup, "", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -202,9 +202,10 @@ func TestUndoRefuses(t *testing.T) {
 			says: "was created", hint: "kubectl dbop history db"},
 		{name: "restore", records: []v1alpha1.Operation{done(v1alpha1.VerbRestore, nil)}, kind: ops.Refused,
 			says: "made from a backup", hint: "kubectl dbop history db"},
-		{name: "restore in place from where nobody knows", records: []v1alpha1.Operation{done(v1alpha1.VerbRestore, replaced)}, kind: ops.Refused,
-			says: "replaced the data",
-			hint: "kubectl dbop restore db --in-place --from b1 --repository dir:/b"},
+		{name: "restore in place from where nobody knows", kind: ops.Refused,
+			records: []v1alpha1.Operation{done(v1alpha1.VerbRestore, replaced)},
+			says:    "replaced the data",
+			hint:    "kubectl dbop restore db --in-place --from b1 --repository dir:/b"},
 		{name: "the same without a backup", records: []v1alpha1.Operation{done(v1alpha1.VerbRestore,
 			func(op *v1alpha1.Operation) {
 				replaced(op)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,7 +58,7 @@ func object(a *Archive, said string, frames []byte) ([]byte, error) {
 		return nil, err
 	}
 	out := binary.LittleEndian.AppendUint32(nil, noteMagic)
-	out = binary.LittleEndian.AppendUint32(out, uint32(len(note))) //nolint:gosec // a signed note is small
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(note)))
 	return append(append(out, note...), frames...), nil
 }
 
@@ -90,7 +91,7 @@ func FuzzDecodeSegment(f *testing.F) {
 		len(body), sum)
 	frames := encoder.EncodeAll(body, nil)
 	f.Add(encrypted, said, frames)
-	f.Add(clear, said, append(frames[:len(frames):len(frames)], frames...))
+	f.Add(clear, said, append(slices.Clip(frames), frames...))
 	f.Add(clear[:20], strings.Replace(said, sum, sum[:40], 1), frames)
 	f.Add([]byte("age-encryption.org/v1\n"), strings.Replace(said, `"bytes":24`, `"bytes":-1`, 1), []byte{})
 	f.Fuzz(func(t *testing.T, stored []byte, said string, frames []byte) {
@@ -158,7 +159,7 @@ func TestHostileSegments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	hostile := append(statement[:len(statement):len(statement)], frames.Bytes()...)
+	hostile := append(slices.Clip(statement), frames.Bytes()...)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err = l.decode(s, &scratch{object: hostile})
