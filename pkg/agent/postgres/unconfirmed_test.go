@@ -36,7 +36,7 @@ func TestUnconfirmed(t *testing.T) {
 	defer stop()
 	done := make(chan error, 1)
 	go func() {
-		_, err := m1.Once(ctx, "INSERT INTO rows VALUES (1)")
+		_, err := m1.Once(ctx, "INSERT INTO public.rows VALUES (1)")
 		done <- err
 	}()
 	for waits := true; waits; time.Sleep(50 * time.Millisecond) {
