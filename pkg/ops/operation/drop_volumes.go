@@ -42,11 +42,11 @@ func dropKept(p rules.Situation) *ops.Decision {
 }
 
 // KeptMembers are the members whose volumes another incarnation left. A volume that something runs on is none of them,
-// whatever it bears.
+// whatever it bears, and neither is one that names no incarnation.
 func KeptMembers(s ops.State) []string {
 	var out []string
 	for _, m := range s.Kube.Members {
-		if m.Volume.Exists && m.Volume.Token != s.Bootstrap().Token && !m.Workload.Exists && !m.Pod.Exists {
+		if m.Volume.Exists && m.Volume.Token != "" && m.Volume.Token != s.Bootstrap().Token && !m.Workload.Exists && !m.Pod.Exists {
 			out = append(out, m.Name)
 		}
 	}

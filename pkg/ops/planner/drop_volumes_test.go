@@ -66,7 +66,10 @@ func TestKeptMembers(t *testing.T) {
 	for i := range s.Kube.Members {
 		s.Kube.Members[i].Volume.Token = "before"
 	}
-	s.Kube.Members[1].Workload.Exists, s.Kube.Members[1].Pod.Exists = false, false
+	for i := 1; i < 3; i++ {
+		s.Kube.Members[i].Workload.Exists, s.Kube.Members[i].Pod.Exists = false, false
+	}
+	s.Kube.Members[2].Volume.Token = ""
 	if diff := cmp.Diff([]string{"db-2"}, operation.KeptMembers(s)); diff != "" {
 		t.Error(diff)
 	}
