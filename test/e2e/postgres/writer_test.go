@@ -46,6 +46,9 @@ func (w *writer) gap(since time.Time) time.Duration {
 	return gap
 }
 
+// fewestRows must have been acknowledged for a check to say something.
+const fewestRows = 20
+
 // check ends the writer: every row that was acknowledged is there.
 func (w *writer) check() {
 	s := w.scene
@@ -53,7 +56,7 @@ func (w *writer) check() {
 	acks, err := w.Stop(s.ctx)
 	s.ok(err)
 	lost := harness.Missing(acks, strings.Fields(s.sql("SELECT n FROM written")))
-	if len(lost) > 0 || len(acks) < 20 {
+	if len(lost) > 0 || len(acks) < fewestRows {
 		s.Errorf("of %d acknowledged rows %d are lost: %v", len(acks), len(lost), lost)
 	}
 	s.Logf("%d rows were acknowledged, and all are there", len(acks))
