@@ -46,7 +46,8 @@ func dropKept(p rules.Situation) *ops.Decision {
 func KeptMembers(s ops.State) []string {
 	var out []string
 	for _, m := range s.Kube.Members {
-		if m.Volume.Exists && m.Volume.Token != "" && m.Volume.Token != s.Bootstrap().Token && !m.Workload.Exists && !m.Pod.Exists {
+		other := m.Volume.Exists && m.Volume.Token != "" && m.Volume.Token != s.Bootstrap().Token
+		if other && !m.Workload.Exists && !m.Pod.Exists {
 			out = append(out, m.Name)
 		}
 	}
