@@ -129,7 +129,7 @@ func TestUndoRestoreRefuses(t *testing.T) {
 		name   string
 		gone   []string
 		backup bool
-		begun  int
+		steps  int
 		cancel bool
 		says   string
 		hint   string
@@ -139,9 +139,9 @@ func TestUndoRestoreRefuses(t *testing.T) {
 			says: "only 1 of the 3 former volumes",
 			hint: "kubectl dbop restore db --in-place --from b1 --repository "},
 		{name: "nor a backup", gone: []string{"db-1", "db-2", "db-3"}, says: "only 0 of the 3", hint: "backup list db"},
-		{name: "they go meanwhile", gone: []string{"db-1", "db-2"}, begun: 1, says: "only 1 of the 3",
+		{name: "they go meanwhile", gone: []string{"db-1", "db-2"}, steps: 1, says: "only 1 of the 3",
 			hint: "kubectl dbop cancel db"},
-		{name: "those of the restored data go, and it is stepped back", gone: []string{"db-4", "db-5"}, begun: 2,
+		{name: "those of the restored data go, and it is stepped back", gone: []string{"db-4", "db-5"}, steps: 2,
 			cancel: true, says: "only 1 of the 3", hint: "kubectl dbop resume db"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestUndoRestoreRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s = walk(t, e, s, row.begun)
+			s = walk(t, e, s, row.steps)
 			for _, m := range row.gone {
 				planner.DropMember(&s, m)
 			}
