@@ -29,8 +29,10 @@ type upload struct {
 	in        io.Writer
 	encrypter io.Closer
 
-	sum   hash.Hash
-	bytes int64
+	sum hash.Hash
+	// hashed is closed once all parts so far are in sum: they are hashed in order, while later ones are encrypted.
+	hashed chan struct{}
+	bytes  int64
 	// head are the first bytes as they are stored; what age encrypts begins differently each time.
 	head  []byte
 	part  []byte
@@ -44,7 +46,9 @@ type upload struct {
 
 // newUpload begins an object. Nothing is sent before a part is full. ctx bounds all of it.
 func newUpload(ctx context.Context, s store.Store, key string, o store.Options, to []age.Recipient) (*upload, error) {
-	u := &upload{ctx: ctx, store: s, key: key, options: o, sum: sha256.New(), free: make(chan []byte, uploads+1)}
+	u := &upload{ctx: ctx, store: s, key: key, options: o, sum: sha256.New(), hashed: make(chan struct{}),
+		free: make(chan []byte, uploads+1)}
+	close(u.hashed)
 	u.group, u.running = errgroup.WithContext(ctx)
 	for range cap(u.free) {
 		u.free <- nil // made when it is needed: most objects are small
@@ -68,7 +72,6 @@ type stored struct{ u *upload }
 
 func (s stored) Write(p []byte) (int, error) {
 	u := s.u
-	u.sum.Write(p)
 	u.bytes += int64(len(p))
 	u.head = append(u.head, p[:min(len(p), headBytes-len(u.head))]...)
 	for rest := p; len(rest) > 0; {
@@ -105,9 +108,13 @@ func (u *upload) send() error {
 		u.multi = multi
 	}
 	n, body := u.parts, u.part
-	u.parts, u.part = n+1, nil
+	before, hashed := u.hashed, make(chan struct{})
+	u.parts, u.part, u.hashed = n+1, nil, hashed
 	u.group.Go(func() error {
 		defer func() { u.free <- body }()
+		<-before
+		u.sum.Write(body)
+		close(hashed)
 		return u.multi.Part(u.running, n, body)
 	})
 	return nil
@@ -119,6 +126,7 @@ func (u *upload) commit() (bytes int64, sum string, err error) {
 		err = u.encrypter.Close()
 	}
 	if err == nil && u.multi == nil {
+		u.sum.Write(u.part)
 		err = u.store.Put(u.ctx, u.key, u.part, u.options)
 	} else if err == nil {
 		if len(u.part) > 0 {
