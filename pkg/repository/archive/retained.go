@@ -17,11 +17,11 @@ func (a *Archive) Retaining(d time.Duration) *Archive {
 	return &Archive{store: a.store, keys: a.keys, now: a.now, retain: d}
 }
 
-// storeClock remembers how the store's clock differs from this machine's.
+// storeClock remembers the store's time, and when that was by the clock of this machine: what a process measures since
+// then does not change when somebody sets that clock.
 type storeClock struct {
-	mu    sync.Mutex
-	known bool
-	ahead time.Duration
+	mu       sync.Mutex
+	told, at time.Time
 }
 
 // options are those of what is written now. A clock that is wrong here must neither shorten a retention nor make one
@@ -32,14 +32,15 @@ func (a *Archive) options(ctx context.Context) (store.Options, error) {
 	}
 	a.clock.mu.Lock()
 	defer a.clock.mu.Unlock()
-	if !a.clock.known {
+	if a.clock.told.IsZero() {
 		now, _, err := store.Clock(ctx, a.store)
 		if err != nil {
 			return store.Options{}, err
 		}
-		a.clock.ahead, a.clock.known = now.Sub(a.now()), true
+		a.clock.told, a.clock.at = now, a.now()
 	}
-	return store.Options{RetainUntil: a.now().Add(a.clock.ahead + a.retain).UTC().Truncate(time.Second)}, nil
+	now := a.clock.told.Add(a.now().Sub(a.clock.at))
+	return store.Options{RetainUntil: now.Add(a.retain).UTC().Truncate(time.Second)}, nil
 }
 
 // retained has what the store does not let go stay in a plan, and what that adds to.

@@ -58,7 +58,7 @@ func (s *Store) compares(ctx context.Context) (bool, error) {
 // EnforcesRetention stores an object that is retained for some seconds and tries to delete that very version,
 // which the store must refuse. The object goes as soon as it may.
 func (s *Store) EnforcesRetention(ctx context.Context) (bool, error) {
-	key, until := store.Trials+"retention-"+rand.Text(), time.Now().Add(retainProbe)
+	key, until := store.Trials+"retention-"+rand.Text(), s.clock.now().Add(retainProbe)
 	options := s.options(store.Options{RetainUntil: until})
 	options.UserMetadata = map[string]string{headerCRC32C: crc32c(nil)}
 	info, err := s.client.PutObject(ctx, s.bucket, s.prefix+key, bytes.NewReader(nil), 0, "", s.signed(nil), options)
@@ -69,7 +69,7 @@ func (s *Store) EnforcesRetention(ctx context.Context) (bool, error) {
 	if err := s.client.RemoveObject(ctx, s.bucket, s.prefix+key, version); err == nil {
 		return false, nil
 	}
-	timer := time.NewTimer(time.Until(until) + time.Second)
+	timer := time.NewTimer(retainProbe + time.Second)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -80,5 +80,5 @@ func (s *Store) EnforcesRetention(ctx context.Context) (bool, error) {
 	return true, s.explain(ctx, err, "delete an object whose retention has ended")
 }
 
-// retainProbe is long enough to try a deletion and short enough to wait for.
-const retainProbe = 3 * time.Second
+// retainProbe is long enough to try a deletion, by a clock that may be two seconds behind, and short enough to wait for.
+const retainProbe = 4 * time.Second

@@ -81,12 +81,13 @@ func Open(c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	out := &Store{transport: transport, bucket: c.Bucket, prefix: prefix, config: c, secure: endpoint.Scheme == "https"}
 	lookup := minio.BucketLookupAuto
 	if c.PathStyle {
 		lookup = minio.BucketLookupPath
 	}
-	client, err := minio.NewCore(endpoint.Host, &minio.Options{
-		Creds: c.credentials(), Secure: endpoint.Scheme == "https", Transport: refusals{transport}, Region: c.Region,
+	out.client, err = minio.NewCore(endpoint.Host, &minio.Options{
+		Creds: c.credentials(), Secure: out.secure, Transport: dated{refusals{transport}, &out.clock}, Region: c.Region,
 		BucketLookup: lookup,
 		// Lets checksums pass that are computed here; none is ever sent behind the body.
 		TrailingHeaders: true,
@@ -95,8 +96,7 @@ func Open(c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open bucket %s at %s: %w", c.Bucket, endpoint.Redacted(), err)
 	}
-	return &Store{client: client, transport: transport, bucket: c.Bucket, prefix: prefix, config: c,
-		secure: endpoint.Scheme == "https"}, nil
+	return out, nil
 }
 
 func (c Config) endpoint() (*url.URL, error) {

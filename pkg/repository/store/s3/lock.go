@@ -108,9 +108,12 @@ func (s *Store) kept(ctx context.Context, info minio.ObjectInfo) (kept, error) {
 		if err != nil {
 			return kept{}, err
 		}
+		if r.years == 0 && r.days == 0 {
+			return kept{}, nil
+		}
 		until = info.LastModified.AddDate(r.years, 0, r.days)
 	}
-	if until.After(time.Now()) {
+	if until.After(s.clock.now()) {
 		return kept{until: until.UTC()}, nil
 	}
 	return kept{}, nil

@@ -37,6 +37,7 @@ type Store struct {
 	config         Config
 	secure         bool
 	lock           lock
+	clock          clock
 }
 
 var _ store.Store = (*Store)(nil)
