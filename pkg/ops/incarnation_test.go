@@ -26,6 +26,7 @@ func TestReturnToIncarnation(t *testing.T) {
 	undo.Spec.FromIncarnation, undo.Spec.ToIncarnation = &after, &before
 	restore.Spec.FromIncarnation = &before
 	c := as(after, 2)
+	c.Status.LastBackup, c.Status.LastVerifiedBackup = &v1alpha1.BackupReference{ID: "b1"}, &v1alpha1.BackupReference{}
 	for _, row := range []struct {
 		name  string
 		op    *v1alpha1.Operation

@@ -3,6 +3,7 @@
 package disk
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -56,8 +57,10 @@ func (g *Gauge) ask(asking chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err == nil {
-		g.used = int64(of.Blocks-of.Bfree) * of.Bsize //nolint:gosec // no volume is that large
-		g.total = g.used + int64(of.Bavail)*of.Bsize  //nolint:gosec // no volume is that large
+		// The counts are of fragments; where there are none, of blocks.
+		block := cmp.Or(of.Frsize, of.Bsize)
+		g.used = int64(of.Blocks-of.Bfree) * block //nolint:gosec // no volume is that large
+		g.total = g.used + int64(of.Bavail)*block  //nolint:gosec // no volume is that large
 	}
 	g.asking = nil
 	close(asking)

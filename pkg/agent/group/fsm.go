@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/raft"
@@ -48,6 +49,13 @@ func (m *machine) apply(index uint64, e protocol.Entry) error {
 	err := m.document.Apply(index, e)
 	m.deliver(protocol.Applied{Index: index, Entry: e})
 	return err
+}
+
+// removed reports whether a member was removed: its ID never comes back.
+func (m *machine) removed(id protocol.MemberID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Contains(m.document.Removed, id)
 }
 
 // StoreConfiguration takes who votes.

@@ -2,6 +2,7 @@ package group
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"time"
@@ -97,16 +98,31 @@ func (g *Group) mailbox(to protocol.MemberID) *mailbox {
 	return b
 }
 
+// agree has the members agree on the entry of another one. All of them stop at one that they can't read, and again after
+// each restart, so that never gets into the log: who sent it has a fault, or is not who it should be.
+func (g *Group) agree(from protocol.MemberID, entry []byte) {
+	if _, err := protocol.Decode(entry); err != nil {
+		g.config.Report(fmt.Sprintf("refused an entry of member %s: %v", from, err))
+		return
+	}
+	g.raft.Apply(entry, mailTimeout) // who asked sees the outcome in the log
+}
+
+// mostMessage bounds a message: an entry with all settings of a server is a hundredth of it.
+const mostMessage = 1 << 20
+
 // hear takes the messages of one connection.
 func (g *Group) hear(from hello, c net.Conn) {
 	defer c.Close() //nolint:errcheck // nothing is written to it
-	for d := json.NewDecoder(c); ; {
+	bounded := &io.LimitedReader{R: c}
+	for d := json.NewDecoder(bounded); ; {
+		bounded.N = mostMessage
 		var m message
-		if err := d.Decode(&m); err != nil {
+		if err := d.Decode(&m); err != nil || g.machine.removed(from.ID) {
 			return
 		}
 		if m.Entry != nil {
-			g.raft.Apply(m.Entry, mailTimeout) // who asked sees the outcome in the log
+			g.agree(from.ID, m.Entry)
 		}
 		if m.State != nil {
 			from.Log = m.State.Log

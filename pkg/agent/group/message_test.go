@@ -31,6 +31,34 @@ func TestMessagesToOneThatCameBack(t *testing.T) {
 	s.wait("m1 to be heard by m2 after its restart", func() bool { return !back.Heard()["m1"].IsZero() })
 }
 
+// TestMessagesOfAFault: an entry that nobody can read stops no member, and one that was removed is not heard.
+func TestMessagesOfAFault(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	all := []*Group{s.open("m1", nil), s.open("m2", nil), s.open("m3", nil)}
+	s.wait("a leader", func() bool { return leader(all) != nil })
+	l := leader(all)
+	from := others(all, l)[0]
+	s.wait("the leader to hear another", func() bool { return !l.Heard()[from.config.ID].IsZero() })
+	from.mailbox(l.config.ID).send(message{Entry: []byte(`{"kind":"nonsense"}`)})
+	s.wait("the leader to refuse it", func() bool { return s.reported("refused an entry of member " + string(from.config.ID)) })
+	for _, g := range all {
+		g.machine.mu.Lock()
+		if g.machine.halted != nil {
+			t.Errorf("%s: %v", g.config.ID, g.machine.halted)
+		}
+		g.machine.mu.Unlock()
+	}
+
+	l.machine.mu.Lock()
+	l.machine.document.Removed = append(l.machine.document.Removed, from.config.ID)
+	l.machine.mu.Unlock()
+	from.network.drop()
+	s.wait("the leader to refuse one that was removed", func() bool {
+		return s.reported("refused a connection from " + string(from.config.ID) + ", which was removed")
+	})
+}
+
 // swallow passes connections on. After the end of the other side it takes what is sent to it, and tells of that end
 // alone.
 func swallow(t *testing.T, to string) string {

@@ -27,6 +27,8 @@ type network struct {
 
 	accepted chan net.Conn
 	messages func(hello, net.Conn)
+	// removed reports whether a member was removed for good: it may ask for nothing any more, whatever certificate it has.
+	removed func(protocol.MemberID) bool
 	// handlers take connections for other purposes.
 	handlers map[Purpose]func(protocol.MemberID, net.Conn)
 	done     chan struct{}
@@ -68,6 +70,11 @@ func (n *network) take(raw net.Conn) {
 			host, _, _ := net.SplitHostPort(raw.RemoteAddr().String()) // the port is another one each time
 			n.report(fmt.Sprintf("refused a connection from %s: %v", host, err))
 		}
+		return
+	}
+	if h.Purpose != forRaft && n.removed(h.ID) {
+		_ = c.Close()
+		n.report(fmt.Sprintf("refused a connection from %s, which was removed from the cluster", h.ID))
 		return
 	}
 	wrapped := n.track(c)

@@ -125,8 +125,8 @@ func (g *Group) open(inner durable) error {
 	g.network = &network{
 		listener: c.Listener, tls: memberTLS(c.Identity, c.Report), peers: known, hello: g.hello,
 		address: c.Address, find: c.find, report: c.Report, accepted: make(chan net.Conn), messages: g.hear,
-		handlers: c.Handlers,
-		done:     make(chan struct{}), conns: map[net.Conn]bool{},
+		removed: g.machine.removed, handlers: c.Handlers,
+		done: make(chan struct{}), conns: map[net.Conn]bool{},
 	}
 	transport := newPaced(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: g.network, MaxPool: 2, MaxRPCsInFlight: 1, Timeout: callTimeout, Logger: log,

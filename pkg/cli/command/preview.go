@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clients"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
@@ -47,13 +48,27 @@ func (c *Change) preview(ctx context.Context, in Intent) error {
 			return err
 		}
 	}
+	return c.rehearsed(in, suffix, p.State.Cluster)
+}
+
+// PreviewPause shows what a change comes to that only begins or lifts a pause, whose cluster is as it would be then.
+func (c *Change) PreviewPause(in Intent, title string, cluster *v1alpha1.DatabaseCluster) error {
+	if c.Planning() {
+		return c.PrintPlan(in, &planner.Prepared{Plan: ops.Plan{Steps: []ops.Step{
+			{ID: "pause", Action: ops.ActionWriteRecord, Risk: ops.RiskNone, Title: title}}}})
+	}
+	return c.rehearsed(in, "(dry run)", cluster)
+}
+
+// rehearsed is the result of a dry run.
+func (c *Change) rehearsed(in Intent, suffix string, cluster *v1alpha1.DatabaseCluster) error {
 	switch {
 	case c.Out.Name():
 		fmt.Fprintln(c.Factory.Streams.Out, in.Subject)
 	case c.Out.Human():
 		fmt.Fprintf(c.Factory.Streams.Out, "%s %s %s\n", in.Subject, in.Verbed, suffix)
-	case p.State.Cluster != nil:
-		return c.Out.Print(c.Factory.Streams.Out, printer.KindCluster, p.State.Cluster)
+	case cluster != nil:
+		return c.Out.Print(c.Factory.Streams.Out, printer.KindCluster, cluster)
 	}
 	return nil
 }

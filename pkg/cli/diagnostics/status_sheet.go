@@ -82,7 +82,7 @@ type operationStatus struct {
 func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 	c := s.Cluster
 	out := statusSheet{Verdict: health.Assess(e, s, planner.Verbs()), Namespace: c.Namespace, Name: c.Name,
-		Engine: c.Spec.Engine, Version: c.Spec.Version,
+		Engine: c.Spec.Engine, Version: c.Spec.Version, Members: []memberStatus{},
 		WantedMembers: c.Spec.Members, Tolerates: e.Tolerates(s.View), LastBackup: c.Status.LastBackup,
 		LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: health.Scheduled(s), Source: s.View.Source,
 		Hold:   s.View.Hold,

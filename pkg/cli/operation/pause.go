@@ -1,8 +1,6 @@
 package operation
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -37,9 +35,12 @@ next step, wherever it runs, and other changes are refused. 'kubectl dbop resume
 			if t.Cluster.Spec.Paused {
 				return c.Settle(in, &ops.Error{Kind: ops.Unchanged})
 			}
+			who := f.Signed(cmd.Context(), v1alpha1.OperationSpec{})
+			pause := &v1alpha1.Pause{By: who.RequestedBy, From: who.RequestedFrom, At: metav1.NewTime(f.Now())}
 			if c.DryRun == command.DryRunClient {
-				fmt.Fprintf(f.Streams.Out, "%s paused (dry run)\n", in.Subject)
-				return nil
+				after := t.Cluster.DeepCopy()
+				after.Spec.Paused, after.Status.Pause = true, pause
+				return c.PreviewPause(in, "Pause changes", after)
 			}
 			mode := kube.DryRunNone
 			if c.DryRun == command.DryRunServer {
@@ -49,8 +50,6 @@ next step, wherever it runs, and other changes are refused. 'kubectl dbop resume
 			if err != nil {
 				return err
 			}
-			who := f.Signed(cmd.Context(), v1alpha1.OperationSpec{})
-			pause := &v1alpha1.Pause{By: who.RequestedBy, From: who.RequestedFrom, At: metav1.NewTime(f.Now())}
 			if _, err := runner.SetPaused(cmd.Context(), store, t.Namespace, t.Cluster.Name, pause); err != nil {
 				return err
 			}

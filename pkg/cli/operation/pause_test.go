@@ -16,11 +16,17 @@ func TestPauseAndResume(t *testing.T) {
 		code int
 		says string
 	}{
+		{[]string{"pause", "my-db", "--dry-run"}, exit.Done, "fakedb/my-db paused (dry run)"},
+		{[]string{"pause", "my-db", "--dry-run", "-o", "json"}, exit.Done, `"paused": true`},
 		{[]string{"pause", "my-db"}, exit.Done, "fakedb/my-db paused"},
 		{[]string{"pause", "my-db"}, exit.Done, "fakedb/my-db unchanged"},
 		{[]string{"status", "my-db"}, exit.Done, "; nobody acts on it until kubectl dbop -n shop resume my-db"},
 		{[]string{"scale", "my-db", "--members", "5"}, exit.Refused, "hint: kubectl dbop -n shop resume my-db lifts that"},
 		{[]string{"resume", "my-db", "--dry-run"}, exit.Done, "resumed (dry run)"},
+		{[]string{"plan", "undo", "my-db"}, exit.Done, "Lift the pause"},
+		{[]string{"plan", "undo", "my-db", "-o", "json"}, exit.Done, `"title": "Lift the pause"`},
+		{[]string{"undo", "my-db", "--dry-run", "-o", "json"}, exit.Done, `"kind": "DatabaseCluster"`},
+		{[]string{"pause", "my-db"}, exit.Done, "fakedb/my-db unchanged"},
 		{[]string{"resume", "my-db"}, exit.Done, "fakedb/my-db resumed"},
 		{[]string{"resume", "my-db"}, exit.Done, "No operation of my-db is in flight"},
 		{[]string{"scale", "my-db", "--members", "5"}, exit.Done, "scaled"},

@@ -2,7 +2,6 @@ package operation
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -77,9 +76,10 @@ func runContinuation(ctx context.Context, f *command.Factory, c *command.Change,
 // lift ends a pause under which nothing is in flight.
 func lift(ctx context.Context, c *command.Change, in command.Intent, t *clients.Target, cancel bool) error {
 	in.Verbed, in.Operation = "resumed", false
-	if c.DryRun != command.DryRunNone {
-		fmt.Fprintf(c.Factory.Streams.Out, "%s resumed (dry run)\n", in.Subject)
-		return nil
+	if c.Planning() || c.DryRun != command.DryRunNone {
+		after := t.Cluster.DeepCopy()
+		after.Spec.Paused, after.Status.Pause = false, nil
+		return c.PreviewPause(in, "Lift the pause", after)
 	}
 	op, err := c.Perform(ctx, in, func(ctx context.Context, r *clients.Runner) (*v1alpha1.Operation, error) {
 		return r.Resume(ctx, t.Namespace, t.Cluster.Name, cancel)

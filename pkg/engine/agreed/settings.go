@@ -18,8 +18,10 @@ const (
 	durabilityOption  = "durability"
 	acknowledgeOption = "acknowledge"
 	maxLagOption      = "max-lag"
-	readonlyLagOption = "readonly-lag"
 )
+
+// ReadonlyLag is the option that bounds how old data replicas serve, of engines whose replicas tell that.
+const ReadonlyLag = "readonly-lag"
 
 // Settings reads the options of a spec as what agents agree on first. Those that are not the agents' own are settings
 // of the server.
@@ -43,7 +45,7 @@ func Settings(config map[string]string) (protocol.Settings, error) {
 				return out, badOption(name, value, "an amount of the log, such as 16Mi")
 			}
 			out.MaxLag = uint64(q.Value()) //nolint:gosec // it is not negative
-		case readonlyLagOption:
+		case ReadonlyLag:
 			bound, err := time.ParseDuration(value)
 			if err != nil || bound < 0 || bound%time.Second != 0 {
 				return out, badOption(name, value, "whole seconds, such as 30s, or 0 for no bound")
@@ -79,8 +81,8 @@ func OwnOptions() []engine.Option {
 		{Name: durabilityOption, Kind: "enum", Allowed: "strict, preferred, async", Default: defaults[durabilityOption]},
 		{Name: maxLagOption, Kind: "quantity", Allowed: "how much of the log a failover may lose, such as 16Mi",
 			Default: "16Mi"},
-		{Name: readonlyLagOption, Kind: "duration", Allowed: "how old data replicas serve if others have newer, or 0",
-			Default: defaults[readonlyLagOption]},
+		{Name: ReadonlyLag, Kind: "duration", Allowed: "how old data replicas serve if others have newer, or 0",
+			Default: defaults[ReadonlyLag]},
 	}...)
 }
 
@@ -112,11 +114,11 @@ func Options(s protocol.Settings) map[string]string {
 	maps.Copy(out, showTimes(s.Timing))
 	switch s.ReadonlyLag {
 	case 0:
-		out[readonlyLagOption] = protocol.DefaultReadonlyLag.String()
+		out[ReadonlyLag] = protocol.DefaultReadonlyLag.String()
 	case protocol.NoReadonlyLag:
-		out[readonlyLagOption] = "0s"
+		out[ReadonlyLag] = "0s"
 	default:
-		out[readonlyLagOption] = s.ReadonlyLag.String()
+		out[ReadonlyLag] = s.ReadonlyLag.String()
 	}
 	return out
 }

@@ -24,6 +24,7 @@ func kept() map[string]string {
 		"requirepass": "users have passwords: kubectl dbop user create", "rename-command": safety, "loadmodule": safety,
 		"include": safety, "protected-mode": safety, "dir": place, "bind": place, "port": place, "tls-": place,
 		"unixsocket": place, "daemonize": place, "supervised": place, "logfile": place,
+		agreed.ReadonlyLag: "replicas of this engine don't tell how old their data is",
 	}
 }
 
@@ -54,8 +55,9 @@ func (e *Engine) Lint(config map[string]string, _ string) error {
 }
 
 // ListOptions implements engine.OptionLister: those of the agents. The others, the server tells.
-func (*Engine) ListOptions(string) ([]engine.Option, error) {
-	return append(agreed.OwnOptions(), engine.Option{Name: archiveTimeout, Kind: "duration", Allowed: "1s and more, or 0",
+func (e *Engine) ListOptions(string) ([]engine.Option, error) {
+	own := slices.DeleteFunc(agreed.OwnOptions(), func(o engine.Option) bool { return e.Keeps(o.Name) != "" })
+	return append(own, engine.Option{Name: archiveTimeout, Kind: "duration", Allowed: "1s and more, or 0",
 		Default: agreed.ArchiveTimeout}), nil
 }
 
