@@ -5,6 +5,7 @@ package workload
 import (
 	"context"
 	"maps"
+	"slices"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -92,7 +93,7 @@ func memberPod(in Input) corev1.PodSpec {
 	return corev1.PodSpec{
 		InitContainers: inits, Containers: []corev1.Container{memberContainer(in, in.Pod.Container, mounts)},
 		Volumes: volumes, SecurityContext: PodSecurity(in.Pod.User),
-		Affinity: spread(in.Cluster), ServiceAccountName: in.Pod.Account,
+		Affinity: spread(in), ServiceAccountName: in.Pod.Account,
 		TerminationGracePeriodSeconds: &grace, AutomountServiceAccountToken: &no, EnableServiceLinks: &no,
 	}
 }
@@ -118,16 +119,27 @@ func secretVolume(name, secret string) corev1.Volume {
 		SecretName: secret, DefaultMode: &mode}}}
 }
 
+// Weights of the wish to be alone on a node. A witness wishes it less: where a pair has two nodes, the scheduler then
+// puts the witness beside a member that holds data, in whatever order the pods come.
+const (
+	memberAlone  = 100
+	witnessAlone = 1
+)
+
 // spread keeps members on different nodes, as a wish or as a condition.
-func spread(c *v1alpha1.DatabaseCluster) *corev1.Affinity {
+func spread(in Input) *corev1.Affinity {
 	term := corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{
-		MatchLabels: kube.MemberSelector(c.Name)}}
-	if c.Spec.AntiAffinity == "Required" {
+		MatchLabels: kube.MemberSelector(in.Cluster.Name)}}
+	if in.Cluster.Spec.AntiAffinity == "Required" {
 		return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}}
 	}
+	weight := int32(memberAlone)
+	if f := in.Cluster.Status.Bootstrap; f != nil && slices.Contains(f.Witnesses, in.Member) {
+		weight = witnessAlone
+	}
 	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
-		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100,
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: weight,
 			PodAffinityTerm: term}},
 	}}
 }

@@ -48,6 +48,20 @@ func TestBuildWorkloadVariants(t *testing.T) {
 	}
 }
 
+// TestWitnessGivesWay: a witness wishes less to be alone than members that hold data, so these get the nodes first.
+func TestWitnessGivesWay(t *testing.T) {
+	weight := func(member string) int32 {
+		in := testWorkloadInput()
+		in.Member = member
+		in.Cluster.Status.Bootstrap.Witnesses = []string{"db-3"}
+		wish := Build(in).Spec.Template.Spec.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution
+		return wish[0].Weight
+	}
+	if data, witness := weight("db-2"), weight("db-3"); witness >= data {
+		t.Errorf("the witness wishes %d to be alone, and a member with data %d", witness, data)
+	}
+}
+
 // TestBuildWorkloadOfAnEngineWithAnAgent: what the engine brings besides its
 // container is part of the pod, and as restricted as the rest.
 func TestBuildWorkloadOfAnEngineWithAnAgent(t *testing.T) {
