@@ -222,7 +222,8 @@ func (d *Examination) mend(name string, k observe.ProblemKind) []string {
 		return []string{"make the image available, by a mirror or a pull secret: kubectl dbop engines -o wide lists the " +
 			"images", describe}
 	case observe.ProblemUnschedulable:
-		return []string{"make room: nodes, requests, anti-affinity, a volume that is bound to one node", describe}
+		return []string{"make room: nodes (one that is cordoned: kubectl uncordon), requests, anti-affinity, a volume that " +
+			"is bound to one node", describe}
 	case observe.ProblemVolume:
 		return []string{"check the storage class and its provisioner: kubectl describe pvc " + v1alpha1.VolumeName(name)}
 	case observe.ProblemCrashing:

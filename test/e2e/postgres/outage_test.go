@@ -5,6 +5,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,7 @@ func majorityCut(s *scene, w *writer, m *harness.Machine, node string) {
 	began := time.Now()
 	s.shared.Cut(m, node)
 	s.shared.Down()
+	s.says("recover")
 	time.Sleep(time.Until(began.Add(cutFor)))
 	s.shared.Connected(m, node)
 	w.goesOn("clients write once the majority is back")
@@ -127,6 +129,7 @@ func minorityLeft(s *scene, w *writer, m *harness.Machine, node string) {
 		}
 	}
 	s.shared.Down()
+	s.says("recover")
 	acks := s.inside(first, "cat /dev/shm/busy")
 	time.Sleep(time.Until(began.Add(cutFor)))
 	if now := s.inside(first, "cat /dev/shm/busy"); now != acks {
@@ -163,6 +166,20 @@ func controlAway(s *scene, w *writer, m *harness.Machine, _ string) {
 	if now := s.primary(); now == first {
 		s.Errorf("%s is still the primary", now)
 	}
+}
+
+// says waits until status says something.
+func (s *scene) says(words ...string) {
+	s.Helper()
+	s.ok(harness.Until(s.ctx, time.Minute, "status to say what to type", func(context.Context) error {
+		r := s.try("status", "db")
+		for _, w := range words {
+			if !strings.Contains(r.Stdout, w) {
+				return fmt.Errorf("%q is missing:\n%s", w, r)
+			}
+		}
+		return nil
+	}))
 }
 
 // inside runs a script in the pod of a member.

@@ -55,9 +55,35 @@ func (s *Scene) Leads(members int) (node, other string) {
 	}
 	if target != first {
 		s.Must("switchover", "db", "--to", target)
-		s.Healthy(3)
+		s.Healthy(1 + strings.Count(s.Try("status", "db").Stdout, " replica "))
 	}
 	return node, other
+}
+
+// Drained drains a node of this test's members as a person does, and reports whether that came to its end in time.
+// Uncordon undoes it.
+func (s *Scene) Drained(node string, within time.Duration) bool {
+	s.Helper()
+	s.Cleanup(func() { s.Uncordon(node) })
+	began := time.Now()
+	r, err := s.Site.Kubectl(s.TempDir()).Run(s.Ctx, "drain", node, "--ignore-daemonsets", "--delete-emptydir-data",
+		"--pod-selector=dbop.dev/cluster=db", "--timeout="+within.String())
+	s.OK(err)
+	s.Logf("drain of %s: exit code %d after %s", node, r.Code, time.Since(began).Round(100*time.Millisecond))
+	if r.Code != 0 && !strings.Contains(r.Stderr, "global timeout reached") {
+		s.Fatalf("%s", r)
+	}
+	return r.Code == 0
+}
+
+// Uncordon lets pods onto a node again.
+func (s *Scene) Uncordon(node string) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), connectedWithin)
+	defer cancel()
+	if r, err := s.Site.Kubectl(s.TempDir()).Run(ctx, "uncordon", node); err != nil || r.Code != 0 {
+		s.Errorf("uncordon %s: %v\n%s", node, err, r)
+	}
 }
 
 // Down waits until status says that the cluster does not serve.

@@ -87,11 +87,40 @@ func (s *Session) view(all []said) engine.View {
 	return v
 }
 
+// recently is how long ago a member that may be given a vote was heard of, at most.
+const recently = 3 * time.Second
+
+// memberList is the group's. Who is about to be given a vote is still joining: until then the group has fewer voters
+// than its members allow, and the next loss may be one too many.
 func memberList(s api.Status) []engine.Registered {
-	var out []engine.Registered
+	var data, witnesses, voters int
+	whole := map[protocol.MemberID]bool{}
+	for _, m := range s.Members {
+		switch {
+		case m.Leaving:
+		case m.Witness:
+			witnesses++
+		default:
+			data++
+		}
+		if m.Voter {
+			voters++
+		} else if !m.Leaving && m.Joined && (m.Witness || m.Volume != "") {
+			whole[m.ID] = true
+		}
+	}
+	votes, candidates := agreed.Votes(data, witnesses), 0
+	for _, m := range s.Members {
+		if whole[m.ID] && m.Heard >= 0 && m.Heard < recently && (!m.Witness || votes > data) {
+			candidates++
+		}
+	}
+	// To an odd number of voters votes are given by twos, as protocol.NextVote does it.
+	soon := voters < votes && candidates > voters%2
+	out := make([]engine.Registered, 0, len(s.Members))
 	for _, m := range s.Members {
 		out = append(out, engine.Registered{ID: string(m.ID), Name: string(m.ID), Voter: m.Voter, Witness: m.Witness,
-			Spare: !m.Voter && !m.Leaving && m.Joined && (m.Witness || m.Volume != ""), Started: m.Joined})
+			Spare: whole[m.ID] && !soon, Started: m.Joined})
 	}
 	return out
 }

@@ -66,6 +66,46 @@ func TestView(t *testing.T) {
 	}
 }
 
+// TestSpare: a member without a vote is whole only where the group gives it none.
+func TestSpare(t *testing.T) {
+	t.Parallel()
+	voter := func(id protocol.MemberID) api.Member {
+		return api.Member{ID: id, Voter: true, Joined: true, Volume: "v"}
+	}
+	other := func(id protocol.MemberID) api.Member { return api.Member{ID: id, Joined: true, Volume: "v"} }
+	witness := api.Member{ID: "db-w", Witness: true, Joined: true}
+	gone := other("db-g")
+	gone.Heard = time.Minute
+	never := other("db-n")
+	never.Heard = -1
+	for name, test := range map[string]struct {
+		members []api.Member
+		want    int
+	}{
+		"a pair whose witness has just joined":    {[]api.Member{voter("db-1"), other("db-2"), witness}, 0},
+		"between the two votes":                   {[]api.Member{voter("db-1"), voter("db-2"), witness}, 0},
+		"a pair without a witness":                {[]api.Member{voter("db-1"), other("db-2")}, 1},
+		"three, and nobody to give a second vote": {[]api.Member{voter("db-1"), other("db-2"), gone}, 2},
+		"a fourth": {[]api.Member{voter("db-1"), voter("db-2"), voter("db-3"),
+			other("db-4")}, 1},
+		"five, two of them gone, one of these back": {[]api.Member{voter("db-1"), voter("db-2"), voter("db-3"),
+			other("db-4"), never}, 2},
+		"five of which two have just joined": {[]api.Member{voter("db-1"), voter("db-2"), voter("db-3"), other("db-4"),
+			other("db-5")}, 0},
+		"a witness that three need no more": {[]api.Member{voter("db-1"), voter("db-2"), voter("db-3"), witness}, 1},
+	} {
+		spare := 0
+		for _, r := range memberList(api.Status{Members: test.members}) {
+			if r.Spare {
+				spare++
+			}
+		}
+		if spare != test.want {
+			t.Errorf("%s: %d are spare, want %d", name, spare, test.want)
+		}
+	}
+}
+
 // TestSynchronous: the primary says how many replicas confirm a write, and a replica whether it is one of them.
 func TestSynchronous(t *testing.T) {
 	t.Parallel()
