@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,8 +21,8 @@ import (
 const (
 	// deathsWithin bounds all deaths of one verb.
 	deathsWithin = time.Hour
-	// takenOverWithin is how long an operator may take for one wish, and for the death at a step of it.
-	takenOverWithin = 2 * time.Minute
+	// operatorsDie names the section of the results.
+	operatorsDie = "Valkey: operators that die"
 )
 
 // mover is a scene with a server outside that a cluster moves in from.
@@ -134,14 +132,14 @@ func TestMoveInOperatorKilled(t *testing.T) {
 	steps := torture.Plan(m, m.creation()...)
 	kubectl(m.Scene, "label", "secret", "outside", "dbop.dev/use=databasecluster")
 	apply(m.Scene, fmt.Sprintf(wantedMover, m.to.Version, m.to.Image, m.members))
-	results.Add(m.operate("create from a primary", torture.FailPoints(steps), func() error {
+	results.Add(m.Operate(operatorsDie, "create from a primary", torture.FailPoints(steps), 0, func() error {
 		return m.condition("Ready")
 	}))
 	m.follows()
 
 	var asking *harness.Process
 	steps = torture.Plan(m, "cutover", "db")
-	results.Add(m.operate("cutover", torture.FailPoints(steps), func() error {
+	results.Add(m.Operate(operatorsDie, "cutover", torture.FailPoints(steps), 0, func() error {
 		if asking == nil {
 			if err := m.condition("Ready"); err != nil {
 				return err
@@ -170,43 +168,4 @@ func (m *mover) condition(name string) error {
 		return fmt.Errorf("the condition %s is %q", name, got)
 	}
 	return nil
-}
-
-// operate runs operators until something is over. Each dies at the first of the fail points that none died at before.
-func (m *mover) operate(what string, points []string, over func() error) torture.Row {
-	m.Helper()
-	row := torture.Row{Verb: "Valkey: operators that die", Where: what, Result: "FAILED", Gap: -1}
-	for {
-		op := m.Operator(points)
-		row.Runs++
-		done := errors.New("the operator ended")
-		m.OK(harness.Until(m.Ctx, takenOverWithin, what+" to end, or the operator", func(context.Context) error {
-			if op.Ended() {
-				return nil
-			}
-			done = over()
-			return done
-		}))
-		if done == nil {
-			m.OK(op.Signal(syscall.SIGTERM))
-		}
-		r, err := op.Wait()
-		m.OK(err)
-		if done == nil {
-			break
-		}
-		point := torture.DiedAt(r)
-		if !slices.Contains(points, point) {
-			m.Fatalf("%s: the operator was to die at one of %v:\n%s", what, points, r)
-		}
-		m.Logf("%s: died at %s after %s", what, point, r.Duration.Round(100*time.Millisecond))
-		points = slices.DeleteFunc(points, func(p string) bool { return p == point })
-	}
-	if row.Runs < 2 || slices.ContainsFunc(points, func(p string) bool { return strings.HasPrefix(p, "before:") }) {
-		m.Errorf("%s: %d operators died, none at %v", what, row.Runs-1, points)
-	}
-	if !m.Failed() {
-		row.Result = fmt.Sprintf("ok, killed at %d fail points, one by one", row.Runs-1)
-	}
-	return row
 }
