@@ -45,3 +45,27 @@ func TestNobodyLeads(t *testing.T) {
 		t.Errorf("diagnose: %+v", findings)
 	}
 }
+
+// TestNamedLeader: that members name a leader counts as long as that one does not answer, or says that it serves.
+func TestNamedLeader(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(*engine.Member)
+		want   Level
+	}{
+		"it serves, and its role is not known yet": {func(m *engine.Member) { m.Serving = true }, Healthy},
+		"it is not reached":                        {func(m *engine.Member) { m.Reachable = false }, Degraded},
+		"its server ended":                         {func(m *engine.Member) { m.Serving, m.Problem = false, "no server" }, Down},
+	} {
+		s := opstest.Well(3)
+		for i := range s.View.Members {
+			if m := &s.View.Members[i]; m.Role.Leads() {
+				m.Role = engine.RoleUnknown
+				test.change(m)
+			}
+		}
+		if v := Assess(appointed{}, s, nil); v.Level != test.want {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}

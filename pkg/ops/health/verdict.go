@@ -258,8 +258,13 @@ func (a *assessment) serves() bool {
 	case !c.Failover:
 		return a.s.View.Quorum
 	}
-	return a.s.View.Quorum &&
-		(leads || slices.ContainsFunc(a.s.View.Members, func(m engine.Member) bool { return m.Leader != "" }))
+	return a.s.View.Quorum && (leads || slices.ContainsFunc(a.s.View.Members, a.led))
+}
+
+// led reports whether a member names one that leads. Whether that one serves, it knows best itself, if it answers.
+func (a *assessment) led(m engine.Member) bool {
+	i := slices.IndexFunc(a.s.View.Members, func(of engine.Member) bool { return of.ID == m.Leader })
+	return m.Leader != "" && (i < 0 || !a.s.View.Members[i].Reachable || a.s.View.Members[i].Serving)
 }
 
 // margin says what else may fail.
