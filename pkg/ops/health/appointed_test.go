@@ -53,9 +53,9 @@ func TestNamedLeader(t *testing.T) {
 		change func(*engine.Member)
 		want   Level
 	}{
-		"it serves, and its role is not known yet": {func(m *engine.Member) { m.Serving = true }, Healthy},
-		"it is not reached":                        {func(m *engine.Member) { m.Reachable = false }, Degraded},
-		"its server ended":                         {func(m *engine.Member) { m.Serving, m.Problem = false, "no server" }, Down},
+		"it serves":         {func(m *engine.Member) { m.Serving = true }, Healthy},
+		"it is not reached": {func(m *engine.Member) { m.Reachable = false }, Degraded},
+		"its server ended":  {func(m *engine.Member) { m.Serving, m.Problem = false, "no server" }, Down},
 	} {
 		s := opstest.Well(3)
 		for i := range s.View.Members {

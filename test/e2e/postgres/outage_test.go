@@ -206,3 +206,10 @@ func (s *scene) judged(first string, after time.Duration) {
 		s.Errorf("the session on the old primary wrote %d rows only", len(acks))
 	}
 }
+
+// endProcess kills every process of a program in the container of a member, but for the guard.
+func (s *scene) endProcess(member, program string) {
+	s.Helper()
+	s.inside(member, `for p in /proc/[0-9]*; do read -r c 2>/dev/null <$p/comm && [ "$c" = `+program+` ] && `+
+		`[ $p != /proc/1 ] && kill -9 ${p#/proc/}; done; true`)
+}

@@ -43,6 +43,8 @@ type Verb[S Scene] struct {
 	Check func(S)
 	// Reset brings the scene back to where the verb can be done again; nil if that takes a new scene.
 	Reset func(S)
+	// Meanwhile is what befalls the scene after each death, before the command is typed again; nil for nothing.
+	Meanwhile func(S)
 	// Quiet verbs stop or replace the database, so no client writes meanwhile.
 	Quiet bool
 }
@@ -131,6 +133,9 @@ func (v Verb[S]) die(s S, results *Ledger, title string, args, points []string) 
 		if i := slices.Index(left, DiedAt(r)); i >= 0 {
 			s.Logf("%s: died at %s after %s", v.Name, left[i], r.Duration.Round(100*time.Millisecond))
 			left = slices.Delete(left, i, i+1)
+			if v.Meanwhile != nil {
+				v.Meanwhile(s)
+			}
 			continue
 		}
 		if r.Code != 0 {
