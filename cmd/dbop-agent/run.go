@@ -112,7 +112,7 @@ func run(ctx context.Context, c config, busy func(bool)) (err error) {
 	go func() { ended <- a.member.Run(loop, a.node()) }()
 	select {
 	case err := <-ended:
-		return err
+		return errors.Join(err, a.close()) // a guard that hangs ends no server
 	case err := <-serving:
 		return err
 	case err := <-passing:

@@ -4,6 +4,7 @@ package guard
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
@@ -23,6 +25,8 @@ type Client struct {
 	parent func() int
 
 	mu sync.Mutex
+	// kept is the deadline that the guard keeps; 0 is none.
+	kept protocol.Instant
 	// answers come one for each deadline; gone is closed when the guard is.
 	answers chan string
 	gone    chan struct{}
@@ -75,7 +79,12 @@ func (c *Client) Others() []int {
 	return descendants(os.Getpid())
 }
 
-// Set returns once the guard keeps the deadline.
+// killTime is how long before the deadline the agent stops waiting for its guard: it ends the server itself then. A
+// guard has half of it at least for an answer.
+const killTime = time.Second
+
+// Set returns once the guard keeps the deadline. A guard that does not answer until shortly before the deadline that it
+// keeps, or before this one if it keeps none, is taken for one that hangs: the agent must kill the server, and end.
 func (c *Client) Set(d protocol.SetDeadline) error {
 	word := "deadline " + strconv.FormatInt(int64(d.At), 10)
 	if d.Unlimited {
@@ -83,13 +92,31 @@ func (c *Client) Set(d protocol.SetDeadline) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	now := Now()
+	until := cmp.Or(c.kept, d.At)
+	if until != 0 {
+		until = max(until.Add(-killTime), now.Add(killTime/2))
+	}
 	if _, err := io.WriteString(c.guard, word+"\n"); err != nil {
 		return fmt.Errorf("tell the guard the deadline: %w", err)
 	}
-	select {
-	case <-c.answers:
-		return nil
-	case <-c.gone:
-		return errors.New("tell the guard the deadline: the guard is gone")
+	for {
+		wait := clockInterval
+		if until != 0 {
+			wait = min(wait, until.Sub(now))
+		}
+		select {
+		case <-c.answers:
+			if c.kept = d.At; d.Unlimited {
+				c.kept = 0
+			}
+			return nil
+		case <-c.gone:
+			return errors.New("tell the guard the deadline: the guard is gone")
+		case <-time.After(wait):
+			if now = Now(); until != 0 && now >= until {
+				return errors.New("tell the guard the deadline: the guard does not answer, and the one that it keeps is near")
+			}
+		}
 	}
 }

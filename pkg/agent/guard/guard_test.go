@@ -3,11 +3,13 @@
 package guard
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -201,6 +203,50 @@ func TestOrphan(t *testing.T) {
 		}
 		if got := c.Others(); !slices.Equal(got, []int{server.Process.Pid}) {
 			t.Errorf("with %q the others are %v, not %d alone", named, got, server.Process.Pid)
+		}
+	}
+}
+
+// TestSilentGuard has a guard answer once, and then no more: who asks is told while there is time to end the server.
+// One that answers late, but does, is none that hangs.
+func TestSilentGuard(t *testing.T) {
+	t.Parallel()
+	for _, answers := range []int{1, 0} {
+		ours, theirs := net.Pipe()
+		c := newClient(nobody, ours)
+		go func() {
+			asked := 0
+			for s := bufio.NewScanner(theirs); s.Scan(); asked++ {
+				if asked < answers {
+					_, _ = io.WriteString(theirs, "ok\n")
+				}
+			}
+		}()
+		deadline := Now().Add(killTime + 200*time.Millisecond)
+		for range answers {
+			if err := c.Set(protocol.SetDeadline{At: deadline}); err != nil {
+				t.Error(err)
+			}
+		}
+		err := c.Set(protocol.SetDeadline{At: deadline.Add(time.Duration(answers) * time.Hour)})
+		if left := deadline.Sub(Now()); err == nil || left < killTime/4 {
+			t.Errorf("after %d answers %s are left for the server's end: %v", answers, left, err)
+		}
+		_, _ = ours.Close(), theirs.Close()
+	}
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	defer ours.Close()
+	go func() {
+		for s := bufio.NewScanner(theirs); s.Scan(); {
+			time.Sleep(killTime / 4)
+			_, _ = io.WriteString(theirs, "ok\n")
+		}
+	}()
+	c := newClient(nobody, ours)
+	for range 2 {
+		if err := c.Set(protocol.SetDeadline{At: Now()}); err != nil {
+			t.Error(err)
 		}
 	}
 }
