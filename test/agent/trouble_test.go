@@ -26,6 +26,8 @@ type story struct {
 	random  *rand.Rand
 	// since is when the present trouble began, on the clock of the clients.
 	since time.Duration
+	// agreed are hashes of documents that the group agreed on, by index.
+	agreed map[uint64]string
 }
 
 // replicas are the members besides the primary, in a random order.
