@@ -19,9 +19,11 @@ import (
 type authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
+	// around is how long before and after now they are valid.
+	around time.Duration
 }
 
-func newAuthority(t *testing.T) *authority {
+func newAuthority(t *testing.T, around time.Duration) *authority {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -29,7 +31,7 @@ func newAuthority(t *testing.T) *authority {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		NotBefore: time.Now().Add(-around), NotAfter: time.Now().Add(around),
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -39,7 +41,7 @@ func newAuthority(t *testing.T) *authority {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &authority{c, key}
+	return &authority{c, key, around}
 }
 
 // sign returns certificate and key for a name, as PEM.
@@ -51,7 +53,7 @@ func (a *authority) sign(t *testing.T, name string) (certificate, key []byte) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(12 * time.Hour),
+		NotBefore: time.Now().Add(-a.around), NotAfter: time.Now().Add(a.around),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, template, a.certificate, own.Public(), a.key)

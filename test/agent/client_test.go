@@ -58,6 +58,9 @@ func (s *site) write() *clients {
 		for range 2 {
 			c.all.Go(func() { c.run(ctx, m) })
 		}
+		if s.options.pipelined {
+			c.all.Go(func() { c.pipeline(ctx, m) })
+		}
 	}
 	return c
 }

@@ -41,6 +41,8 @@ type member struct {
 	initial  bool
 	// token is that of its incarnation, "token" if it is empty.
 	token string
+	// clock is what its processes take for the time; nil for that of the machine.
+	clock *clock
 	// seed names the volume: a volume that is emptied gets another one.
 	directory string
 }
@@ -62,13 +64,19 @@ func (m *member) configure() string {
 	for _, f := range identity {
 		s.own(f)
 	}
+	front := identity
+	if s.front != s.authority {
+		front = s.front.files(s.t, filepath.Join(s.dir, "api-"+string(m.id)), string(m.id))
+		for _, f := range front {
+			s.own(f)
+		}
+	}
 	c := map[string]any{
 		"member": m.id, "token": cmp.Or(m.token, "token"), "directory": m.directory,
 		"sockets": filepath.Join(s.dir, "s-"+string(m.id)),
 		"listen":  m.listen, "peers": peers, "identity": identity, "ballast": 1 << 20, "settings": s.settings,
 		"api": map[string]string{
-			"listen": m.api, "certificate": identity["certificate"], "key": identity["key"],
-			"authority": identity["authority"],
+			"listen": m.api, "certificate": front["certificate"], "key": front["key"], "authority": front["authority"],
 		},
 		"health": map[string]string{"listen": m.health},
 		"proxy": map[string]any{
@@ -100,11 +108,18 @@ func (m *member) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(built, "dbop-agent"), "guard", "--config", path)
+	program := filepath.Join(built, "dbop-agent")
+	if m.clock != nil {
+		program = m.clock.agent
+	}
+	cmd := exec.Command(program, "guard", "--config", path)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, s.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner, Setpgid: true}
 	if e, is := s.engine.(interface{ environment() []string }); is {
 		cmd.Env = e.environment()
+	}
+	if m.clock != nil {
+		cmd.Env = append(cmd.Environ(), m.clock.environment()...)
 	}
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)

@@ -119,7 +119,7 @@ func TestStrangers(t *testing.T) {
 	s := newSite(t, options{durability: protocol.Async, members: 1})
 	s.wait("a primary", func() bool { return s.primary() != nil })
 	m := s.members[0]
-	foreign := newAuthority(t).config(t, "tool")
+	foreign := newAuthority(t, day).config(t, "tool")
 	foreign.RootCAs = s.authority.config(t, "tool").RootCAs
 	for name, config := range map[string]*tls.Config{
 		"of another authority": foreign, "without a certificate": {RootCAs: foreign.RootCAs, MinVersion: tls.VersionTLS13},

@@ -32,6 +32,10 @@ type options struct {
 	proxied bool
 	// small, if it is set, gives each member a volume of so many bytes.
 	small int
+	// pipelined has clients send rows ahead of the answers, too.
+	pipelined bool
+	// clocks has each member have clocks of its own.
+	clocks bool
 	// engine is PostgreSQL unless another one is named.
 	engine engine
 	// source is a server that the cluster is to follow, sourceSecret a directory with what that asks for.
@@ -55,9 +59,11 @@ type site struct {
 	options   options
 	engine    engine
 	authority *authority
-	initial   []protocol.InitialMember
-	settings  protocol.Settings
-	members   []*member
+	// front signs what agents show to the tool, and the tool to them: with it the time counts.
+	front    *authority
+	initial  []protocol.InitialMember
+	settings protocol.Settings
+	members  []*member
 	// spare are members that may be added later: the others know where they would be.
 	spare []*member
 	// gone are members that were removed.
@@ -74,7 +80,11 @@ func newSite(t *testing.T, o options) *site {
 		t.Fatal(err)
 	}
 	s := &site{
-		t: t, dir: dir, options: o, engine: o.engine, authority: newAuthority(t), links: map[[2]protocol.MemberID]*link{},
+		t: t, dir: dir, options: o, engine: o.engine, authority: newAuthority(t, day),
+		links: map[[2]protocol.MemberID]*link{},
+	}
+	if s.front = s.authority; o.clocks {
+		s.front = newAuthority(t, 60*year)
 	}
 	if s.engine == nil {
 		s.engine = postgres{}
@@ -178,7 +188,10 @@ func (s *site) add(id protocol.MemberID, initial bool) *member {
 	m.client = api.NewClient(id, func(ctx context.Context) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "tcp", m.api)
-	}, s.authority.config(s.t, "tool"))
+	}, s.front.config(s.t, "tool"))
+	if s.options.clocks {
+		m.clock = newClock(s.t, filepath.Join(s.dir, "clock-"+string(id)))
+	}
 	return m
 }
 

@@ -224,7 +224,7 @@ func TestSourceTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	encrypted := freePorts(t, 1)[0]
-	a := newAuthority(t)
+	a := newAuthority(t, day)
 	f := a.files(t, filepath.Join(dir, "source"), "localhost")
 	source, o := sourceOf(t, "valkey-8", fmt.Sprintf("tls-port %d\ntls-cert-file %s\ntls-key-file %s\n"+
 		"tls-ca-cert-file %s\ntls-auth-clients no\nuser mover on >%s +psync +replconf +ping +info\n", encrypted,

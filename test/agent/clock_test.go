@@ -1,0 +1,138 @@
+package agent
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// clocks are the programs of members whose clocks a test sets.
+type clocks struct {
+	// agent is the agent. Without DBOP_TORTURE=all and -all it is the usual one, whose clocks are those of the machine:
+	// the other one takes a minute to build.
+	agent string
+	// library is loaded into the server, and has it read the clock.
+	library string
+	// boots says that the boot clock of guard and agent can be set as well.
+	boots bool
+}
+
+// clockPrograms builds them, once.
+var clockPrograms = sync.OnceValues(func() (*clocks, error) {
+	directory := filepath.Join(built, "clocks")
+	c := &clocks{agent: filepath.Join(built, "dbop-agent"), library: filepath.Join(directory, "clock.so")}
+	if err := os.Mkdir(directory, 0o755); err != nil {
+		return nil, err
+	}
+	out, err := exec.Command("cc", "-shared", "-fPIC", "-O1", "-o", c.library, "testdata/clock/clock.c").CombinedOutput()
+	if err != nil || !torture() && !*allFlag {
+		return c, errors.Join(err, complaint(out))
+	}
+	c.agent, c.boots = filepath.Join(directory, "dbop-agent"), true
+	return c, c.build(directory)
+})
+
+func complaint(out []byte) error {
+	if len(out) == 0 {
+		return nil
+	}
+	return errors.New(string(out))
+}
+
+// build makes an agent out of changed sources, those of Go's own clock among them.
+func (c *clocks) build(directory string) error {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return err
+	}
+	wall := filepath.Join(strings.TrimSpace(string(root)), "src", "time")
+	boot, err := filepath.Abs("../../pkg/agent/guard")
+	if err != nil {
+		return err
+	}
+	data, err := filepath.Abs("testdata/clock")
+	if err != nil {
+		return err
+	}
+	replace := map[string]string{
+		filepath.Join(wall, "shift.go"): filepath.Join(data, "wall.go.txt"),
+		filepath.Join(boot, "shift.go"): filepath.Join(data, "boot.go.txt"),
+	}
+	for _, change := range [][3]string{
+		{filepath.Join(wall, "time.go"), "sec, nsec, mono := runtimeNow()\n\tif mono == 0 {\n\t\treturn Time{uint64(nsec), sec",
+			"sec, nsec, mono := runtimeNow()\n\tsec += wallShift()\n\tif mono == 0 {\n\t\treturn Time{uint64(nsec), sec"},
+		{filepath.Join(boot, "guard.go"), "protocol.Instant(t.Nano())", "protocol.Instant(t.Nano() + bootShift())"},
+		{filepath.Join(boot, "alarm.go"), "unix.NsecToTimespec(int64(at))", "unix.NsecToTimespec(atReal(at))"},
+	} {
+		source, err := os.ReadFile(change[0])
+		if err != nil {
+			return err
+		}
+		if strings.Count(string(source), change[1]) != 1 {
+			return errors.New("its clock can't be changed: " + change[0])
+		}
+		replace[change[0]] = filepath.Join(directory, filepath.Base(change[0]))
+		changed := strings.Replace(string(source), change[1], change[2], 1)
+		if err := os.WriteFile(replace[change[0]], []byte(changed), 0o600); err != nil {
+			return err
+		}
+	}
+	plan, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return err
+	}
+	overlay := filepath.Join(directory, "overlay.json")
+	if err := os.WriteFile(overlay, plan, 0o600); err != nil {
+		return err
+	}
+	out, err := exec.Command("go", "build", "-overlay", overlay, "-o", c.agent, "../../cmd/dbop-agent").CombinedOutput()
+	return errors.Join(err, complaint(out))
+}
+
+// clock is what the processes of a member take for the time.
+type clock struct {
+	*clocks
+	path string
+	// wall and boot are how much they are ahead.
+	wall, boot time.Duration
+}
+
+func newClock(t *testing.T, path string) *clock {
+	t.Helper()
+	if _, err := exec.LookPath("cc"); err != nil {
+		t.Skip("a C compiler is needed to change the clock of a server")
+	}
+	programs, err := clockPrograms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &clock{clocks: programs, path: path}
+	c.set(t, 0, 0)
+	return c
+}
+
+// set steps the clocks. Processes that run see it at once.
+func (c *clock) set(t *testing.T, wall, boot time.Duration) {
+	t.Helper()
+	c.wall, c.boot = wall, boot
+	f, err := os.OpenFile(c.path, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := binary.Write(f, binary.NativeEndian, []int64{int64(wall), int64(boot)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// environment has processes read the clock.
+func (c *clock) environment() []string {
+	return []string{"LD_PRELOAD=" + c.library, "DBOP_TEST_CLOCK=" + c.path}
+}
