@@ -25,19 +25,22 @@ const receiverURL = "http://helper"
 // is never read after Load returned, comes back as it is. report, which may be
 // nil, hears the bytes sent so far. The answer describes what was loaded, if
 // the receiver was asked to; else it is empty, as it is where the load had been
-// done before.
+// done before. It ends with repository.ErrStandstill if no byte moves for long; what the receiver makes of them may
+// take its time.
 //
 // If the answer is lost the load may have succeeded: then the receiver's
 // process has ended well. Otherwise a repeat with a fresh r does no harm.
 func Load(ctx context.Context, dial func(context.Context) (net.Conn, error), r io.Reader, size int64, sha256 string,
 	report func(int64)) (engine.DataHash, error) {
+	ctx, watch := repository.WatchStandstill(ctx, repository.StandstillAfter)
 	counter := repository.Counter{Report: report}
-	body := &lentReader{source: counter.Reader(r)}
+	body := &lentReader{source: counter.Reader(watch.Reader(r))}
 	client := wire.NewClient(dial)
 	defer client.CloseIdleConnections()
 	status, err := put(ctx, client, body, size, sha256)
 	// The transport may still read after an early answer, and r is borrowed.
 	_ = body.Close()
+	err = watch.End(err)
 	if err != nil && body.failure != nil {
 		err = body.failure
 	}

@@ -108,12 +108,13 @@ func (r *receiver) fetch(ctx context.Context, repo repository.Repository, id str
 	}
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
+	reading, watch := repository.WatchStandstill(reading, repository.StandstillAfter)
 	in, size, _, err := repository.Whole(reading, repo, id) // each part is compared at its end
 	if err != nil {
-		return err
+		return watch.End(err)
 	}
 	defer func() { _ = in.Close() }()
-	return r.load(ctx, checked{Reader: in, stop: stop}, size, "")
+	return watch.End(r.load(ctx, checked{Reader: watch.Reader(in), stop: stop}, size, ""))
 }
 
 // checked is a source that compares what it passes on by itself.

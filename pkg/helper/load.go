@@ -89,7 +89,8 @@ func (o LoadOptions) Run(ctx context.Context) error {
 // Receive waits on l, which it closes, for one backup, and makes the data
 // directory from it. It returns nil once the directory is durably in place,
 // also if it was before; a load that fails is answered, and the next awaited.
-// ErrOccupied if the directory holds anything else: then nothing is touched.
+// ErrOccupied if the directory holds anything else: then nothing is touched. It ends with an error once no request
+// came for some minutes: who sends is gone, and starts another.
 //
 // A crash leaves the old state or the new one, beside remains in Staging that
 // the next run removes. "<Into>.dbop-loaded" names the operation from just

@@ -33,11 +33,11 @@ type receiver struct {
 	status   board
 }
 
-// run serves until a load succeeded or ctx ended.
+// run serves until a load succeeded or ctx ended, or nobody asks for anything any more.
 func (r *receiver) run(ctx context.Context, l net.Listener) error {
-	serving, done := context.WithCancel(ctx)
-	defer done()
 	mux := http.NewServeMux()
+	serving, h, done := untilIdle(ctx, mux, idleAfter)
+	defer done()
 	mux.HandleFunc("GET "+repository.PathHealth, healthy)
 	mux.HandleFunc("GET "+pathStatus, func(w http.ResponseWriter, _ *http.Request) {
 		wire.Answer(w, http.StatusOK, r.status.now())
@@ -53,12 +53,12 @@ func (r *receiver) run(ctx context.Context, l net.Listener) error {
 		wire.Answer(w, http.StatusOK, r.status.now())
 		done()
 	})
-	err := serve(serving, l, mux)
+	err := serve(serving, l, h)
 	if r.status.now().State == StateLoaded {
 		// The data is in place: trouble with a parting connection changes nothing.
 		return nil
 	}
-	return fmt.Errorf("load into %s: no backup was loaded: %w", r.target.into, errors.Join(err, ctx.Err()))
+	return fmt.Errorf("load into %s: no backup was loaded: %w", r.target.into, errors.Join(err, context.Cause(serving)))
 }
 
 func (r *receiver) put(ctx context.Context, req *http.Request, body source) error {

@@ -50,7 +50,7 @@ func (o ServeOptions) Run(ctx context.Context) error {
 }
 
 // Serve gives repository.Remote and remote.Store the directory root, on l, which it closes. It
-// returns nil after ctx ended; uploads that are not committed by then are
+// returns nil after ctx ended, or once no request came for some minutes; uploads that are not committed by then are
 // dropped. After a crash they remain as files that end in .part, which the
 // same operation replaces.
 func Serve(ctx context.Context, l net.Listener, root string, open OpenFunc) error {
@@ -72,7 +72,9 @@ func Serve(ctx context.Context, l net.Listener, root string, open OpenFunc) erro
 	u.route(mux)
 	objects := remote.NewHandler(s)
 	objects.Route(mux)
-	err = serve(ctx, l, mux)
+	serving, h, done := untilIdle(ctx, mux, idleAfter)
+	defer done()
+	err = serve(serving, l, h)
 	if err := errors.Join(err, u.close(), objects.Close(context.WithoutCancel(ctx))); err != nil {
 		return fmt.Errorf("serve repository %s: %w", root, err)
 	}

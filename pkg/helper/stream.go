@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // Streamed is what a backup that was streamed leaves for later ones.
@@ -15,8 +16,17 @@ type Streamed struct {
 }
 
 // Stream has a member stream all of its data or, with a parent, what changed since that full backup, as
-// engine.Session's Snapshot does. After an error what was written is worthless.
+// engine.Session's Snapshot does. After an error what was written is worthless. A member that sends nothing for long is
+// given up: repository.ErrStandstill.
 func Stream(ctx context.Context, e engine.Engine, s engine.Session, from, parent string, w io.Writer,
+	report func(int64)) (Streamed, error) {
+	ctx, watch := repository.WatchStandstill(ctx, repository.StandstillAfter)
+	moving := repository.Counter{Report: func(int64) { watch.Moved() }}
+	out, err := stream(ctx, e, s, from, parent, moving.Writer(w), report)
+	return out, watch.End(err)
+}
+
+func stream(ctx context.Context, e engine.Engine, s engine.Session, from, parent string, w io.Writer,
 	report func(int64)) (Streamed, error) {
 	if parent != "" {
 		i, ok := s.(engine.Incrementer)

@@ -7,9 +7,12 @@ import (
 	"io"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // streaming is a session that streams words, and says what members keep.
@@ -76,5 +79,55 @@ func TestStream(t *testing.T) {
 	}
 	if _, err := Stream(t.Context(), basing{}, struct{ engine.Session }{}, "db-2", "full-1", &out, nil); err == nil {
 		t.Error("a session streams changes that can't")
+	}
+}
+
+// resting is a session that rests before each of its words.
+type resting struct {
+	engine.Session
+
+	rests []time.Duration
+}
+
+func (s resting) Snapshot(ctx context.Context, _ string, w io.Writer, _ func(int64)) error {
+	for _, rest := range s.rests {
+		select {
+		case <-time.After(rest):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if _, err := io.WriteString(w, "word "); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestStreamStandstill: a backup may take a day, and a member that sends nothing for long is given up.
+func TestStreamStandstill(t *testing.T) {
+	t.Parallel()
+	day := slices.Repeat([]time.Duration{15 * time.Minute}, 24*4)
+	for name, row := range map[string]struct {
+		rests []time.Duration
+		took  time.Duration
+		gives bool
+	}{
+		"a day":     {rests: day, took: 24 * time.Hour},
+		"it hangs":  {rests: []time.Duration{time.Second, 3 * time.Hour}, took: time.Second + 20*time.Minute, gives: true},
+		"no answer": {rests: []time.Duration{3 * time.Hour}, took: 20 * time.Minute, gives: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				_, err := Stream(t.Context(), basing{}, resting{rests: row.rests}, "db-1", "", io.Discard, nil)
+				if errors.Is(err, repository.ErrStandstill) != row.gives || (err != nil) != row.gives {
+					t.Errorf("it ended with %v", err)
+				}
+				if took := time.Since(began); took != row.took {
+					t.Errorf("it took %s, want %s", took, row.took)
+				}
+			})
+		})
 	}
 }

@@ -91,7 +91,7 @@ A database that something else made is backed up by --from-statefulset, --select
 			})
 		},
 	}
-	c.AddTo(cmd, command.LongTimeout, false)
+	c.AddTo(cmd, command.StreamTimeout, false)
 	command.AddRepositoryFlag(cmd, &repo, "the backup")
 	cmd.Flags().StringVar(&to, "to", "", "Directory of this machine to back up to; short for --repository dir:DIR.")
 	cmd.Flags().BoolVar(&incremental, "incremental", false,

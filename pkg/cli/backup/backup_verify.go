@@ -27,7 +27,7 @@ served is compared with the manifest. The cluster that it was taken from is not 
 			return runBackupVerify(cmd.Context(), f, c, repo, helper, args[0])
 		},
 	}
-	c.AddTo(cmd, command.LongTimeout, false)
+	c.AddTo(cmd, command.StreamTimeout, false)
 	command.AddRepositoryFlag(cmd, &repo, "the backup")
 	cmd.Flags().StringVar(&helper, "helper-image", "",
 		"Image of this tool for its helper pods (environment: "+command.EnvHelperImage+").")

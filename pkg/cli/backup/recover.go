@@ -58,7 +58,7 @@ Without the flags it observes, says what it would do, and asks. What may lose da
 			return runRecover(cmd.Context(), f, c, flags, t)
 		},
 	}
-	c.AddTo(cmd, command.LongTimeout, true)
+	c.AddTo(cmd, command.StreamTimeout, true)
 	cmd.Flags().StringVar(&flags.method, "method", "",
 		"bring-back, data or backup; the one that loses least, as far as it shows, if not set.")
 	cmd.Flags().StringVar(&flags.from, "from", "",

@@ -92,7 +92,7 @@ restored into a new cluster. A file that the repository holds already is not imp
 			return c.Run(cmd.Context(), in)
 		},
 	}
-	c.AddTo(cmd, command.LongTimeout, true)
+	c.AddTo(cmd, command.StreamTimeout, true)
 	cmd.Flags().StringVar(&flags.from, "from", "", "Identifier of the backup, see 'kubectl dbop backup list'.")
 	cmd.Flags().StringVar(&flags.Engine, "engine", "", "Database that loads the backup, if not the one that it was taken "+
 		"of: valkey for a backup of redis up to 7.2.")

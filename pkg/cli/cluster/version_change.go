@@ -49,7 +49,7 @@ func newVersionChange(f *command.Factory, verb v1alpha1.Verb, verbed string, cmd
 		in.Verbed = verbed + " to " + spec.Version
 		return c.Run(cmd.Context(), in)
 	}
-	c.AddTo(cmd, command.LongTimeout, verb == v1alpha1.VerbUpgrade)
+	c.AddTo(cmd, command.StreamTimeout, verb == v1alpha1.VerbUpgrade)
 	cmd.Flags().StringVar(&version, "version", "", "Version to move to, such as 3.6 (its newest patch) or 3.6.16.")
 	cmd.Flags().StringVar(&image, "image", "",
 		"Image of that version, instead of the catalog's; needed where the cluster runs an image of your own.")

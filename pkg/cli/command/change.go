@@ -15,14 +15,16 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/progress"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-// The default bounds of a command; what moves data or restarts members takes longer.
+// The default bounds of a command: what restarts members takes longer, and what moves data as long as its bytes move.
 const (
-	ShortTimeout = 5 * time.Minute
-	LongTimeout  = 30 * time.Minute
+	ShortTimeout  = 5 * time.Minute
+	LongTimeout   = 30 * time.Minute
+	StreamTimeout = workload.LongestStream
 )
 
 // Change is what all commands that change something have in common.

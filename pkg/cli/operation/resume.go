@@ -32,7 +32,7 @@ func newContinuation(f *command.Factory, cancel bool, cmd *cobra.Command) *cobra
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return runContinuation(cmd.Context(), f, c, args, cancel)
 	}
-	c.AddTo(cmd, command.LongTimeout, false)
+	c.AddTo(cmd, command.StreamTimeout, false)
 	return cmd
 }
 

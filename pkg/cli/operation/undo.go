@@ -46,7 +46,7 @@ is not finished is cancelled by 'kubectl dbop cancel'. undo goes one operation b
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE:              func(cmd *cobra.Command, args []string) error { return u.carryOut(cmd.Context(), args) },
 	}
-	u.AddTo(cmd, command.LongTimeout, true)
+	u.AddTo(cmd, command.StreamTimeout, true)
 	command.AddRepositoryFlag(cmd, &u.repository, "the safety backup of a change of version")
 	cmd.Flags().BoolVar(&u.skipBackup, "skip-backup", false, "Don't take a safety backup before a change of version.")
 	cmd.Flags().BoolVar(&u.allowDowntime, "allow-downtime", false,

@@ -78,7 +78,7 @@ type Spec struct {
 	Resources   corev1.ResourceRequirements
 	// Annotations of the pod, for example the version it runs.
 	Annotations map[string]string
-	// Deadline after which an abandoned helper ends by itself; two hours by default.
+	// Deadline, of the pod or of its Job, after which an abandoned helper ends by itself; two hours by default.
 	Deadline time.Duration
 	// GraceSeconds until a stopping pod is killed.
 	GraceSeconds int64

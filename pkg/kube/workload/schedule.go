@@ -29,12 +29,14 @@ const MountedAt = "/repository"
 
 // The bounds of a scheduled backup: how late it may begin, how long one try
 // waits for other operations and how long it takes, how long all tries
-// together, and how often it is tried again.
+// together, and how often it is tried again. A try has the whole time of a
+// stream, and the others what an early failure leaves: nothing begins beside
+// it, and who waits for the next run is told by status.
 const (
 	scheduleLate    = time.Hour
 	schedulePatient = 30 * time.Minute
-	scheduleTry     = 90 * time.Minute
-	scheduleTotal   = 4 * time.Hour
+	scheduleTry     = LongestStream
+	scheduleTotal   = LongestStream + 2*time.Hour
 	scheduleRetries = 2
 	scheduleHistory = 3
 )

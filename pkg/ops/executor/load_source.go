@@ -15,14 +15,15 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
-// heldFor is as long as a loader may live: no prune deletes what it reads, and nobody need release it.
-const heldFor = 3 * time.Hour
+// heldFor is longer than a loader may live: no prune deletes what it reads, and nobody need release it.
+const heldFor = workload.LongestStream + time.Hour
 
 // loadSource is where a loader gets a backup from: by itself out of an object store, or sent by this process.
 type loadSource struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -109,7 +110,8 @@ func (l *Executor) createConverter(ctx context.Context, t task, node string, wai
 	}
 	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: ops.Converter(t.Member()), Namespace: l.Namespace,
 		Cluster: c, Purpose: helperpod.PurposeLoad, Image: image, InstallFrom: l.helperImage(c), Former: former,
-		Claim: v1alpha1.VolumeName(t.Member()), MountPath: pod.DataPath, User: pod.User, Node: node,
+		Deadline: workload.LongestStream,
+		Claim:    v1alpha1.VolumeName(t.Member()), MountPath: pod.DataPath, User: pod.User, Node: node,
 		Command: slices.Concat([]string{helperpod.InstalledBinary, "helper", "convert", "--engine", l.Engine.Name(),
 			"--dir", pod.DataDir}, begins, []string{"--programs", formerPrograms})})
 }

@@ -212,8 +212,8 @@ func (l *Executor) createLoader(ctx context.Context, c *v1alpha1.DatabaseCluster
 		dataHash = []string{"--data-hash", l.Engine.Name()}
 	}
 	err = helperpod.Create(ctx, l.Client, helperpod.Spec{Name: name, Namespace: l.Namespace, Cluster: c,
-		Purpose: helperpod.PurposeLoad,
-		Image:   image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath,
+		Purpose: helperpod.PurposeLoad, Deadline: workload.LongestStream,
+		Image: image, InstallFrom: l.helperImage(c), Claim: v1alpha1.VolumeName(member), MountPath: pod.DataPath,
 		User: pod.User, Files: from.files, SameNode: from.sameNode, ToolGroup: from.shared && pod.User != 0,
 		Sidecar: from.sidecar, Former: from.former,
 		Command: append([]string{helperpod.InstalledBinary},

@@ -51,14 +51,27 @@ func (l *Executor) prove(ctx context.Context, t task) (ops.Result, error) {
 		}
 		err = l.proveInJob(ctx, t.State, stored, m)
 	default:
-		if err = repository.Check(ctx, repo, m.ID, t.report); errors.Is(err, errors.ErrUnsupported) {
-			err = readAll(ctx, repo, m, t.report)
-		}
+		err = compareBytes(ctx, repo, m, t.report)
 	}
 	if err != nil {
 		return ops.Result{}, err
 	}
 	return done, nil
+}
+
+// compareBytes has the bytes of a backup compared where it is, or reads them, for as long as that goes on.
+func compareBytes(ctx context.Context, repo repository.Repository, m repository.Manifest,
+	report func(int64, int64)) error {
+	ctx, watch := repository.WatchStandstill(ctx, repository.StandstillAfter)
+	moving := func(n, total int64) {
+		watch.Moved()
+		report(n, total)
+	}
+	err := repository.Check(ctx, repo, m.ID, moving)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = readAll(ctx, repo, m, moving)
+	}
+	return watch.End(err)
 }
 
 // readAll reads a backup; its reader compares the bytes.

@@ -251,7 +251,7 @@ func (l *Executor) createRecoveryPod(ctx context.Context, s ops.State, t *v1alph
 	room := resource.NewQuantity(data.Bytes+logRoom, resource.BinarySI)
 	from := path.Join(recoverySource, strings.TrimPrefix(pod.DataDir, pod.DataPath))
 	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace,
-		Cluster: s.Cluster, Purpose: helperpod.PurposeRecover,
+		Cluster: s.Cluster, Purpose: helperpod.PurposeRecover, Deadline: workload.LongestStream,
 		Image: pod.Container.Image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, User: pod.User,
 		SourceClaim: v1alpha1.VolumeName(member), SourcePath: recoverySource,
 		Command:   []string{helperpod.InstalledBinary, "helper", "copy", "--from", from, "--to", pod.DataDir},

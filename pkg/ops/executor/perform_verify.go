@@ -11,6 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
@@ -193,7 +194,7 @@ func (l *Executor) createThrowAway(ctx context.Context, owner, t *v1alpha1.Datab
 		unlock = []string{"--unlock", l.Engine.Name()}
 	}
 	return helperpod.Create(ctx, l.Client, helperpod.Spec{Name: v1alpha1.PodName(t.Name), Namespace: l.Namespace,
-		Cluster: owner, Purpose: helperpod.PurposeVerify,
+		Cluster: owner, Purpose: helperpod.PurposeVerify, Deadline: workload.LongestStream,
 		Image: image, InstallFrom: l.helperImage(t), MountPath: pod.DataPath, User: pod.User, Then: &pod.Container,
 		ThenInit: pod.Init, ThenVolumes: pod.Volumes,
 		Files: from.files, SameNode: from.sameNode, ToolGroup: from.shared && pod.User != 0, Former: from.former,

@@ -16,6 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/helperpod"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -24,7 +25,7 @@ import (
 
 // Repositories opens repositories by their URL. A directory is opened as it
 // is; a claim through a helper pod that mounts it, lives as long as the opened
-// repository and ends by itself, after two hours, if this process dies.
+// repository and ends by itself, some minutes after the last request, if this process dies.
 type Repositories struct {
 	Client *kube.Client
 	Dialer *dial.Dialer
@@ -121,7 +122,7 @@ func (r *Repositories) Describe(ctx context.Context, namespace, name string) (bu
 func (r *Repositories) serving(namespace string, at repository.Location) helperpod.Spec {
 	return helperpod.Spec{Namespace: namespace, Purpose: helperpod.PurposeRepository, Image: r.Image,
 		Args:  []string{"helper", "serve", "--root", repositoryRoot, "--listen", serveAddress},
-		Claim: at.Claim, SubPath: at.Path, MountPath: repositoryRoot}
+		Claim: at.Claim, SubPath: at.Path, MountPath: repositoryRoot, Deadline: workload.LongestStream}
 }
 
 // openClaim starts the pod that serves a claim, under a name of its own, and awaits it.

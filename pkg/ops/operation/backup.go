@@ -106,7 +106,7 @@ func retention(p rules.Situation) *ops.Decision {
 		return nil
 	}
 	return rules.Do(ops.Step{ID: "prune-backups", Action: ops.ActionPrune, Risk: ops.RiskIrreversible,
-		Deadline: rules.StreamDeadline,
+		Deadline: rules.LongDeadline,
 		Title: fmt.Sprintf("Keep %s of the scheduled backups in %s, and the newest verified one", o.Kept(),
 			o.Repository)})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/observe"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 )
@@ -47,9 +48,12 @@ func patienceFor(k observe.ProblemKind) time.Duration {
 
 // The default bounds of a step and of a wait.
 const (
-	StepDeadline   = time.Minute
-	WaitDeadline   = 3 * time.Minute
-	StreamDeadline = 2 * time.Hour
+	StepDeadline = time.Minute
+	WaitDeadline = 3 * time.Minute
+	// LongDeadline is for what takes long and moves no bytes that anybody could watch.
+	LongDeadline = 2 * time.Hour
+	// StreamDeadline is for what moves data: who moves it finds that it came to a standstill.
+	StreamDeadline = workload.LongestStream
 	// mountDeadline is for a kubelet that brings a changed secret into a pod in
 	// its own time: its period and its cache's are a minute or more each.
 	mountDeadline = 5 * time.Minute

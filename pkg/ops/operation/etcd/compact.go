@@ -60,7 +60,7 @@ func compaction(p rules.Situation) *ops.Decision {
 		}
 	}
 	return rules.Do(ops.Step{ID: string(ops.ActionCompact), Action: ops.ActionCompact, Members: members,
-		Risk: ops.RiskIrreversible, Deadline: rules.StreamDeadline,
+		Risk: ops.RiskIrreversible, Deadline: rules.LongDeadline,
 		Title: fmt.Sprintf("Drop the history before revision %d", c.Before), Reason: h.CompactImpact(c.Before)})
 }
 

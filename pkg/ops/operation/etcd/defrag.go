@@ -77,7 +77,7 @@ func defragmentNext(p rules.Situation, wasteful []string) *ops.Decision {
 	}
 	m := p.S.View.Member(next)
 	return rules.Do(ops.Step{ID: "defragment-member/" + next, Action: ops.ActionDefragment, Members: []string{next},
-		Risk: risk, Deadline: rules.StreamDeadline,
+		Risk: risk, Deadline: rules.LongDeadline,
 		Title: "Defragment " + next, Reason: fmt.Sprintf("%d of %d MiB are free space; it does not answer meanwhile",
 			(m.DataBytes-m.UsedBytes)>>20, m.DataBytes>>20)})
 }
