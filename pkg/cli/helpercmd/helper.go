@@ -99,7 +99,7 @@ func newHelperLoad(f *command.Factory) *cobra.Command {
 			}
 			saveMemory(f.Getenv)
 			if from != "" {
-				return fetchBackup(cmd.Context(), o, from, id, report)
+				return fetchBackup(helper.TellOutages(cmd.Context(), f.Verbatim), o, from, id, report)
 			}
 			if directory != "" {
 				repo, err := repository.NewDirectory(directory)

@@ -38,7 +38,7 @@ func newHelperBackup(f *command.Factory) *cobra.Command {
 			if err := json.Unmarshal([]byte(f.Getenv(helper.EnvBackup)), &o.Request); err != nil || o.Request.Cluster == nil {
 				return exit.Misuse("%s holds no request", helper.EnvBackup)
 			}
-			return takeBackup(cmd.Context(), f, o)
+			return takeBackup(helper.TellOutages(cmd.Context(), f.Verbatim), f, o)
 		},
 	}
 	cmd.Flags().StringVar(&o.Report, "report", "", "File that takes the report.")

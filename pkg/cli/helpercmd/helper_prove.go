@@ -10,6 +10,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
@@ -30,7 +31,7 @@ func newHelperProve(f *command.Factory) *cobra.Command {
 				return exit.Misuse("--from-repository and --backup are required")
 			}
 			saveMemory(f.Getenv)
-			return proveBackup(cmd.Context(), from, id, report, f.Build.Version)
+			return proveBackup(helper.TellOutages(cmd.Context(), f.Verbatim), from, id, report, f.Build.Version)
 		},
 	}
 	cmd.Flags().StringVar(&from, "from-repository", "",

@@ -6,6 +6,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 )
 
 func newHelperUnpack(f *command.Factory) *cobra.Command {
@@ -32,7 +33,7 @@ func newHelperUnpack(f *command.Factory) *cobra.Command {
 			}
 			err = u.Unpack(cmd.Context(), file, to)
 			if err == nil && forward.target.Set() {
-				err = forward.run(cmd.Context(), e, to, cmd.OutOrStdout())
+				err = forward.run(helper.TellOutages(cmd.Context(), f.Verbatim), e, to, cmd.OutOrStdout())
 			}
 			if err == nil && forward.programs != "" {
 				err = convert(cmd, e, to, forward.programs)

@@ -45,6 +45,8 @@ type Config struct {
 	NoDirectories bool
 	// ReadOnly refuses every change of a database: the dry run.
 	ReadOnly bool
+	// LastLine reads the end of a container's log; nil for kube.Client's.
+	LastLine func(ctx context.Context, pod, container string) (string, error)
 }
 
 // Executor is the World of a cluster on a real Kubernetes. It keeps one session
@@ -75,6 +77,7 @@ type Executor struct {
 	// seen is where pods were when they were observed last, by name.
 	seen   atomic.Pointer[map[string]string]
 	watch  func() <-chan struct{}
+	heard  said
 	cancel context.CancelFunc
 }
 

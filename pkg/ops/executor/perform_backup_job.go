@@ -63,7 +63,7 @@ func (l *Executor) backUpInJob(ctx context.Context, s ops.State, step ops.Step, 
 	case have.Failed:
 		return ops.Result{}, l.jobFailed(ctx, name, job, have)
 	case !have.Done:
-		return ops.Result{}, l.jobRuns(s, job, have, "is taking the backup")
+		return ops.Result{}, l.jobRuns(ctx, s, job, have, "is taking the backup")
 	}
 	m, err := repo.Get(ctx, op.Spec.Backup)
 	if err != nil {
@@ -114,7 +114,7 @@ func (l *Executor) stopBackup(ctx context.Context, t task) (ops.Result, error) {
 }
 
 // jobRuns says what a Job waits for, or what its pod does.
-func (l *Executor) jobRuns(s ops.State, name string, j helperpod.Job, does string) error {
+func (l *Executor) jobRuns(ctx context.Context, s ops.State, name string, j helperpod.Job, does string) error {
 	switch p := j.Pod; {
 	case p == nil:
 		return fmt.Errorf("job %s is starting: %w", name, engine.ErrNotReady)
@@ -124,7 +124,7 @@ func (l *Executor) jobRuns(s ops.State, name string, j helperpod.Job, does strin
 		return fmt.Errorf("pod %s failed (%s) and is made again: %w", p.Name, cmp.Or(p.Message, "it left no message"),
 			engine.ErrNotReady)
 	case p.Running:
-		return fmt.Errorf("pod %s %s: %w", p.Name, does, engine.ErrNotReady)
+		return fmt.Errorf("pod %s %s%s: %w", p.Name, does, l.waitsFor(ctx, p.Name, p.Purpose), engine.ErrNotReady)
 	default:
 		return fmt.Errorf("pod %s is starting: %w", p.Name, engine.ErrNotReady)
 	}

@@ -101,7 +101,8 @@ func (l *Executor) load(ctx context.Context, t task) error {
 	case h.Done && source.itself:
 		loaded = helper.ReadLoaded(h.Message).DataHash
 	case source.itself:
-		return fmt.Errorf("pod %s is loading %s from %s: %w", name, m.ID, repo.URL(), engine.ErrNotReady)
+		return fmt.Errorf("pod %s is loading %s from %s%s: %w", name, m.ID, repo.URL(),
+			l.waitsFor(ctx, name, helperpod.PurposeLoad), engine.ErrNotReady)
 	case !h.Done && (!h.Running || helper.Await(ctx, dial, listensWithin) != nil):
 		return fmt.Errorf("helper pod %s is starting: %w", name, engine.ErrNotReady)
 	case !h.Done:

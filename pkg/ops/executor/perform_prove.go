@@ -29,7 +29,7 @@ const provenFor = 24 * time.Hour
 func (l *Executor) prove(ctx context.Context, t task) (ops.Result, error) {
 	from, job := t.Operation.Spec.Source, proveJob(t.Operation)
 	if have, err := helperpod.GetJob(ctx, l.Client, l.Namespace, job); err == nil && !have.Done && !have.Failed {
-		return ops.Result{}, l.jobRuns(t.State, job, have, "is reading "+from.Backup) // to open a claim takes a pod, too
+		return ops.Result{}, l.jobRuns(ctx, t.State, job, have, "is reading "+from.Backup) // to open a claim takes a pod, too
 	}
 	done := ops.Result{Facts: map[string]string{v1alpha1.FactProven: from.Backup}}
 	repo, err := l.repositories(t.Cluster).Open(ctx, l.Namespace, from.Repository)
@@ -119,7 +119,7 @@ func (l *Executor) proveInJob(ctx context.Context, s ops.State, repo *bucket.Rep
 	case have.Failed:
 		return l.jobFailed(ctx, repo.URL(), job, have)
 	case !have.Done:
-		return l.jobRuns(s, job, have, "is reading "+m.ID)
+		return l.jobRuns(ctx, s, job, have, "is reading "+m.ID)
 	}
 	if err := helperpod.DeleteJob(ctx, l.Client, l.Namespace, job); err != nil {
 		return fmt.Errorf("remove job %s: %w", job, err)

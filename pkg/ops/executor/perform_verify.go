@@ -114,7 +114,8 @@ func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.
 		return fmt.Errorf("the restored member stopped and is made again: %w", engine.ErrNotReady)
 	}
 	if source.itself && !h.Running {
-		return fmt.Errorf("pod %s is loading %s from %s: %w", pod, id, repo.URL(), engine.ErrNotReady)
+		return fmt.Errorf("pod %s is loading %s from %s%s: %w", pod, id, repo.URL(),
+			l.waitsFor(ctx, pod, helperpod.PurposeVerify), engine.ErrNotReady)
 	}
 	if !h.Running {
 		dial := func(ctx context.Context) (net.Conn, error) {

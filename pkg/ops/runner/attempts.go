@@ -12,6 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 )
 
 // attempts is the memory of one run: what is being waited for or tried, since
@@ -226,6 +227,7 @@ func (t *attempts) unseen(step ops.Step, e *attempt) (time.Duration, error) {
 func (t *attempts) act(ctx context.Context, s ops.State, step ops.Step) (ops.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, step.Deadline)
 	defer cancel()
+	ctx = store.OnOutage(ctx, func(o store.Outage) { t.loop.Reporter.Waiting(step, o.String()) })
 	if step.Streams() {
 		go func() {
 			select {

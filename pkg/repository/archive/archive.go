@@ -47,11 +47,15 @@ type Archive struct {
 	now   func() time.Time
 
 	retain time.Duration
-	clock  storeClock
+	// patience is how long what takes long waits for a store that does not answer.
+	patience time.Duration
+	clock    storeClock
 }
 
 // Open reads backups from a store and writes them there. Nothing is dialled before the first call.
-func Open(s store.Store, k Keys) *Archive { return &Archive{store: s, keys: k, now: time.Now} }
+func Open(s store.Store, k Keys) *Archive {
+	return &Archive{store: s, keys: k, now: time.Now, patience: store.Patience}
+}
 
 // Scope is one database cluster of a repository.
 type Scope struct {
@@ -95,5 +99,10 @@ func (a *Archive) newULID() (string, error) {
 	return id.String(), nil
 }
 
+// patient is the archive for what takes long: it waits for a store that does not answer for a while.
+func (a *Archive) patient() *Archive { return a.In(store.Patient(a.store, a.patience)) }
+
 // In is an archive in another store, with the same keys.
-func (a *Archive) In(s store.Store) *Archive { return &Archive{store: s, keys: a.keys, now: a.now} }
+func (a *Archive) In(s store.Store) *Archive {
+	return &Archive{store: s, keys: a.keys, now: a.now, patience: a.patience}
+}

@@ -79,7 +79,7 @@ func (a *Archive) Begin(ctx context.Context, r Request) (*Writer, *Manifest, err
 			return nil, nil, fmt.Errorf("begin backup %s: %w", r.ID, err)
 		}
 	}
-	w.started = a.now().UTC()
+	w.started, w.archive = a.now().UTC(), a.patient()
 	return w, nil, nil
 }
 

@@ -150,11 +150,11 @@ func (a *Archive) importVolumes(ctx context.Context, from *Archive, out *Importe
 func (a *Archive) importVolume(ctx context.Context, from *Archive, key string, v Volume, options store.Options) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	u, err := newUpload(ctx, a.store, key, options, nil)
+	u, err := newUpload(ctx, a.patient().store, key, options, nil)
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(u, newStoredReader(ctx, from.store, key, v)); err != nil {
+	if _, err := io.Copy(u, newStoredReader(ctx, from.patient().store, key, v)); err != nil {
 		if errors.Is(err, store.ErrNotFound) {
 			err = fmt.Errorf("%w: %w", ErrDamaged, err)
 		}

@@ -35,7 +35,9 @@ type answer struct {
 
 // Reader reads the segments that Segments listed, and others that were appended later.
 func (l *Log) Reader(all []Segment) *LogReader {
-	r := &LogReader{log: l, all: all, at: map[place]int{}, twice: map[place]bool{}, ahead: map[place]chan answer{}}
+	patient := *l
+	patient.archive = l.archive.patient()
+	r := &LogReader{log: &patient, all: all, at: map[place]int{}, twice: map[place]bool{}, ahead: map[place]chan answer{}}
 	for i, s := range all {
 		p := place{s.Timeline, s.Name}
 		_, r.twice[p] = r.at[p]

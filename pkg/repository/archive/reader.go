@@ -19,7 +19,7 @@ func (a *Archive) Read(ctx context.Context, m *Manifest, stream string) (io.Read
 	for _, s := range m.Streams {
 		if s.Name == stream {
 			ctx, stop := context.WithCancel(ctx)
-			return &streamReader{ctx: ctx, stop: stop, archive: a, manifest: m, stream: s}, nil
+			return &streamReader{ctx: ctx, stop: stop, archive: a.patient(), manifest: m, stream: s}, nil
 		}
 	}
 	return nil, fmt.Errorf("read backup %s: it has no stream %q", m.ID, stream)

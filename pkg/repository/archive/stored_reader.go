@@ -157,7 +157,7 @@ func isStore(err error) bool {
 	if _, ok := errors.AsType[transport](err); ok {
 		return true
 	}
-	for _, known := range []error{store.ErrDenied, context.Canceled, context.DeadlineExceeded} {
+	for _, known := range []error{store.ErrDenied, store.ErrUnreachable, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, known) {
 			return true
 		}

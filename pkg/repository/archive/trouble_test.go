@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store/s3"
@@ -50,6 +51,7 @@ func TestCutNetwork(t *testing.T) {
 	s, proxy := behind(t)
 	keys, _ := testKeys(t)
 	a := Open(s, keys)
+	a.patience = time.Second
 	body := pages(20 << 20)
 	for i := range often(50, 4) {
 		id, stays := fmt.Sprint("b", i), i%4 == 3
@@ -79,6 +81,41 @@ func TestCutNetwork(t *testing.T) {
 			t.Errorf("a restore that was cut after %d bytes: %d bytes of %d, %v", at, len(got), len(body), err)
 		}
 		proxy.Mend()
+	}
+}
+
+// TestNetworkAway: where the network stays away for longer than a client of the store tries, and then comes back, a
+// backup and a restore that are under way go on.
+func TestNetworkAway(t *testing.T) {
+	s, proxy := behind(t)
+	keys, _ := testKeys(t)
+	a := Open(s, keys)
+	body := pages(20 << 20)
+	away := func(what func() error) time.Duration {
+		t.Helper()
+		began := time.Now()
+		proxy.CutAfter(5<<20, true)
+		mended := time.AfterFunc(12*time.Second, func() { proxy.Mend() })
+		defer mended.Stop()
+		if err := what(); err != nil {
+			t.Error(err)
+		}
+		return time.Since(began)
+	}
+	if took := away(func() error {
+		_, err := save(t, a, request("b", "op", ""), body)
+		return err
+	}); took < 12*time.Second {
+		t.Errorf("the backup ended after %s, before the network was back", took)
+	}
+	if took := away(func() error {
+		got, err := load(t, a, "b")
+		if err == nil && !bytes.Equal(got, body) {
+			err = fmt.Errorf("read %d bytes of %d", len(got), len(body))
+		}
+		return err
+	}); took < 12*time.Second {
+		t.Errorf("the restore ended after %s, before the network was back", took)
 	}
 }
 

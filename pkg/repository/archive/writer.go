@@ -58,7 +58,10 @@ func (w *Writer) Stream(ctx context.Context, name string, r io.Reader) error {
 	if err == nil {
 		err = s.close(ctx)
 	} else if s.upload != nil {
-		_ = s.upload.abort() // that it is left is said by err already
+		// A part that failed ends all others, and says more than they do.
+		if failed := s.upload.abort(); failed != nil && ctx.Err() == nil {
+			err = failed
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("write %s of backup %s: %w", name, w.request.ID, err)

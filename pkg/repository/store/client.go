@@ -45,7 +45,8 @@ const answerTime = time.Minute
 
 // Transport makes connections to a store. Certificates of ca, in PEM, are trusted beside the system's. What arrives is
 // what the store sent: nothing is decompressed on the way. A request ends with an error unless the answer to it begins
-// within a minute after its last byte was sent; how long bytes travel, there or back, is not bounded.
+// within a minute after its last byte was sent; how long bytes travel, there or back, is not bounded,
+// as long as they do: see Moving.
 func Transport(ca []byte) (*http.Transport, error) {
 	standard, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
@@ -55,6 +56,7 @@ func Transport(ca []byte) (*http.Transport, error) {
 	t.MaxIdleConnsPerHost = connections
 	t.DisableCompression = true
 	t.ResponseHeaderTimeout = answerTime
+	t.DialContext = Moving(t.DialContext)
 	if len(ca) == 0 {
 		return t, nil
 	}

@@ -211,6 +211,8 @@ func (s *Store) explain(ctx context.Context, err error, attempt string) error {
 		typed = store.ErrDenied
 	case status == http.StatusInsufficientStorage:
 		typed = store.ErrFull
+	case store.Unreachable(err, status):
+		typed = store.ErrUnreachable
 	default:
 		return fmt.Errorf("%s in %s: %w", attempt, s.URL(), err)
 	}

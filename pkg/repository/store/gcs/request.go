@@ -142,6 +142,14 @@ func read(r *http.Response, out any) error {
 	return nil
 }
 
+// statusOf is that of the answer that an error tells of; 0 for none.
+func statusOf(err error) int {
+	if answer, ok := errors.AsType[*answerError](err); ok {
+		return answer.status
+	}
+	return 0
+}
+
 // passing reports whether a failure may pass. What a connection ended, or what the store did not answer in time, is
 // repeated: objects are put only if absent. Whether the caller has time left, pause tells.
 func passing(err error) bool {
@@ -151,22 +159,18 @@ func passing(err error) bool {
 	case errors.Is(err, context.Canceled):
 		return false
 	case errors.As(err, &refused) && refused.Response != nil:
-		return busy(refused.Response.StatusCode)
+		return store.Busy(refused.Response.StatusCode)
 	case errors.Is(err, errToken):
 		return false
 	case errors.As(err, &answer):
-		return busy(answer.status)
+		return store.Busy(answer.status)
 	}
 	return true
 }
 
-func busy(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
-		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
-	}
-	return false
+// unanswered reports whether the store, or who gives tokens for it, did not answer.
+func unanswered(err error) bool {
+	return passing(err) && (errors.Is(err, errToken) || store.Unreachable(err, statusOf(err)))
 }
 
 // explain says what was attempted where, in the words of package store.
@@ -197,6 +201,8 @@ func (s *Store) explain(ctx context.Context, err error, attempt string) error {
 		typed = store.ErrDenied
 	case answer.status == http.StatusInsufficientStorage, answer.reason == "quotaExceeded":
 		typed = store.ErrFull
+	case unanswered(err):
+		typed = store.ErrUnreachable
 	default:
 		return fmt.Errorf("%s in %s: %w", attempt, s.URL(), err)
 	}

@@ -10,10 +10,12 @@ import (
 )
 
 // transfer sends the next bytes of an upload, as many of them as the store lacks; total is the size of the object, or
-// "*". Where a connection broke, the store is asked what it has, and the rest is sent. ended says that the store made
+// "*". Where a connection broke, now or in an earlier call for the same bytes, the store is asked what it has, and the
+// rest is sent. ended says that the store made
 // the object. The caller holds the lock.
 func (u *upload) transfer(ctx context.Context, body []byte, total string) (made resource, ended bool, err error) {
-	s, have, asking := u.store, 0, false
+	s, have, asking := u.store, 0, u.unsure
+	defer func() { u.unsure = err != nil }()
 	for attempt := 1; ; attempt++ {
 		var r *http.Response
 		if asking {

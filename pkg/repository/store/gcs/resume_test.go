@@ -210,3 +210,54 @@ func TestNoStore(t *testing.T) {
 		server.Close()
 	}
 }
+
+// TestOutage: an upload goes on behind what the store has, where it was away for longer than a request is repeated.
+func TestOutage(t *testing.T) {
+	body := bytes.Repeat([]byte("0123456"), store.PartSize/3)
+	for name, fault := range map[string]func(n int, span string) (int, int){
+		"it is away, behind half of a part": func(n int, _ string) (int, int) {
+			switch {
+			case n == 2:
+				return 3 << 18, -1
+			case n > 2 && n < 3*attempts:
+				return 0, 503
+			}
+			return -1, 0
+		},
+		"the answer to all of a part is lost": func(n int, _ string) (int, int) {
+			switch {
+			case n == 2:
+				return -1, -1
+			case n > 2 && n < 2*attempts:
+				return 0, -1
+			}
+			return -1, 0
+		},
+		"at the end": func(n int, _ string) (int, int) {
+			if n > 2 && n < 3*attempts {
+				return 0, 503
+			}
+			return -1, 0
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &server{fault: fault}
+			p := store.Patient(s.open(t), time.Minute)
+			u, err := p.Upload(t.Context(), "x", store.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts := 0
+			for ; parts*store.PartSize < len(body) && err == nil; parts++ {
+				err = u.Part(t.Context(), parts, body[parts*store.PartSize:min((parts+1)*store.PartSize, len(body))])
+			}
+			if err == nil {
+				err = u.Commit(t.Context(), parts)
+			}
+			if err != nil || !s.made || !bytes.Equal(s.have, body) {
+				t.Errorf("%v, made %v, %d bytes of %d", err, s.made, len(s.have), len(body))
+			}
+		})
+	}
+}

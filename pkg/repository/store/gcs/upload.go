@@ -75,6 +75,8 @@ type upload struct {
 	// last is the part that is not full. It is kept for Commit: it would end the upload.
 	last     []byte
 	lastPart int
+	// unsure: the store may have some of the bytes that are sent next.
+	unsure bool
 	// broken ends all that follow.
 	broken   error
 	finished bool
@@ -114,6 +116,9 @@ func (u *upload) part(ctx context.Context, n int, body []byte) error {
 	}
 	// The lock is held: nothing else of this upload could be sent meanwhile.
 	if err := u.send(ctx, body); err != nil {
+		if unanswered(err) {
+			return err // the same part may be sent again
+		}
 		u.broken = err
 	}
 	u.next++

@@ -116,6 +116,7 @@ func (c Config) transport() (*http.Transport, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open bucket %s: %w", c.Bucket, err)
 	}
+	t.DialContext = store.Moving(t.DialContext)
 	if len(c.CA) > 0 {
 		pool, err := x509.SystemCertPool()
 		if err != nil {

@@ -240,6 +240,8 @@ func (s *Store) explain(ctx context.Context, err error, attempt string) error {
 		typed = store.ErrFull
 	case r.Code == "NotImplemented", r.Code == "InvalidRequest" && strings.Contains(r.Message, "ock"):
 		typed = store.ErrUnsupported
+	case store.Unreachable(err, r.StatusCode):
+		typed = store.ErrUnreachable
 	default:
 		return fmt.Errorf("%s in %s: %w", attempt, s.URL(), err)
 	}
