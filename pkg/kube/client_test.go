@@ -74,7 +74,7 @@ func (s *apiServer) client(t *testing.T, o kube.Options) *kube.Client {
 func TestClientAsksOnlyForWhatItNeeds(t *testing.T) {
 	s := newAPIServer(t)
 	c := s.client(t, kube.Options{UserAgent: kube.UserAgent("v1.2.3", "abcdef0")})
-	if _, err := store.NewConfigMaps(c).ActiveOperation(t.Context(), "shop", "db"); err != nil {
+	if _, err := store.NewConfigMaps(c).ActiveOperations(t.Context(), "shop", "db"); err != nil {
 		t.Fatal(err)
 	}
 	if err := workload.ApplyBudget(t.Context(), c, kubetest.Cluster(), 2); err != nil {

@@ -278,11 +278,11 @@ func (r *real) serves(t *testing.T, c *v1alpha1.DatabaseCluster, d *dial.Dialer)
 
 func TestRealClusterLease(t *testing.T) {
 	r := onRealCluster(t)
-	first, err := lease.Acquire(t.Context(), r.Client, r.namespace, "db", lease.Options{Operation: "scale"})
+	first, err := lease.Acquire(t.Context(), r.Client, r.namespace, "db", lease.Cluster, lease.Options{Operation: "scale"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = lease.Acquire(t.Context(), r.Client, r.namespace, "db", lease.Options{})
+	_, err = lease.Acquire(t.Context(), r.Client, r.namespace, "db", lease.Cluster, lease.Options{})
 	if !errors.Is(err, lease.ErrHeld) || !strings.Contains(err.Error(), "scale") {
 		t.Errorf("second: %v, want ErrHeld", err)
 	}
@@ -292,7 +292,7 @@ func TestRealClusterLease(t *testing.T) {
 	if err := first.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	second, err := lease.Acquire(t.Context(), r.Client, r.namespace, "db", lease.Options{})
+	second, err := lease.Acquire(t.Context(), r.Client, r.namespace, "db", lease.Cluster, lease.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

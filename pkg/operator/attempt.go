@@ -37,8 +37,7 @@ func (v *reconciliation) open(ctx context.Context, req *planner.Request) (time.D
 			if err := v.read(ctx, true); err != nil || v.custom == nil {
 				return false, err
 			}
-			v.charge.Active = op
-			return v.charge.Back(), nil
+			return v.charge.Back(op), nil
 		})
 	switch ops.KindOf(err) {
 	case ops.Busy:
@@ -108,7 +107,7 @@ func (v *reconciliation) look(ctx context.Context, now bool) (time.Duration, err
 	if err != nil {
 		return 0, err
 	}
-	v.report.saw(e, s, "")
+	v.report.saw(e, v.withBackup(s), v.why())
 	o, err := policy.SelfHeal(e, s, nil)
 	if o == nil && err == nil {
 		if c.Spec.Stopped || health.Assess(e, s, planner.Verbs()).Database == health.Healthy {
@@ -124,6 +123,7 @@ func (v *reconciliation) look(ctx context.Context, now bool) (time.Duration, err
 	if o, err = policy.SelfHeal(e, s, history); err != nil {
 		return 0, err
 	}
+	v.tracker.close(ctx) // a Job that takes a backup goes on
 	return v.open(ctx, &planner.Request{Operation: *o})
 }
 

@@ -106,7 +106,7 @@ func (b *bench) begin() {
 		Runner: func(e engine.Engine, _ *v1alpha1.DatabaseCluster, reporter ops.Reporter) *runner.Runner {
 			return &runner.Runner{Engine: e, Store: b.store, Reporter: reporter, Poll: time.Second,
 				Cluster: func(string, string) ops.ClosableCluster { return b.world },
-				Lock: func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
+				Lock: func(context.Context, string, string, lease.Scope, func(string, time.Duration)) (lease.Lease, error) {
 					return leaseRecord{}, b.lockErr
 				}}
 		},

@@ -13,8 +13,10 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // reconciliation is one reconcile.
@@ -91,7 +93,8 @@ func (v *reconciliation) read(ctx context.Context, fresh bool) error {
 	}
 	v.custom = c
 	v.charge = policy.Input{Custom: c, Definition: definition, Now: time.Now()}
-	if s := v.tracker.session; s != nil && s.Seen().Cluster != nil {
+	v.charge.Hindered = time.Now().Before(v.tracker.hindered)
+	if s := v.tracker.session; s != nil && s.Seen().Cluster != nil && runner.ScopeOf(s.Operation()) == lease.Cluster {
 		v.charge.Record, v.charge.Active = s.Seen().Cluster, s.Operation()
 		v.tracker.compare(&v.charge)
 		v.resolve()
@@ -109,9 +112,11 @@ func (v *reconciliation) read(ctx context.Context, fresh bool) error {
 			return err
 		}
 	}
-	if v.charge.Active, err = v.Store.ActiveOperation(ctx, v.key.Namespace, v.key.Name); err != nil {
+	flight, err := runner.FlightOf(ctx, v.Store, v.key.Namespace, v.key.Name)
+	if err != nil {
 		return err
 	}
+	v.charge.Active, v.charge.Beside = flight.Ordinary, flight.Beside
 	v.tracker.compare(&v.charge)
 	v.resolve()
 	if !fresh && v.tracker.unlinked(v.charge) {
@@ -140,8 +145,10 @@ func (v *reconciliation) about() string {
 	if v.custom != nil {
 		out = fmt.Sprintf("%s %d", v.custom.UID, v.custom.Generation)
 	}
-	if v.charge.Active != nil {
-		out += " " + v.charge.Active.Name
+	for _, o := range []*v1alpha1.Operation{v.charge.Active, v.charge.Beside} {
+		if o != nil {
+			out += " " + o.Name
+		}
 	}
 	return out + v.asks()
 }
@@ -156,8 +163,8 @@ func (v *reconciliation) move(ctx context.Context) (time.Duration, error) {
 		v.tracker.gone = time.Time{}
 	}
 	m, err := policy.Next(v.charge)
-	if m.Link && v.tracker.session != nil {
-		v.tracker.close(ctx)
+	if m.Link || m.Request != nil {
+		v.tracker.close(ctx) // a Job that takes a backup goes on
 	}
 	if (m.Request != nil || m.Link) && v.tracker.session == nil && v.charge.Custom != nil {
 		// What is new, and whose a cluster is, is decided on the newest there is, not on a cache.
@@ -176,8 +183,9 @@ func (v *reconciliation) move(ctx context.Context) (time.Duration, error) {
 		}
 		return v.nevertheless(ctx, err)
 	}
-	if v.tracker.session != nil && (!m.Continue || m.Back) {
-		v.tracker.close(ctx)
+	if s := v.tracker.session; s != nil && (!m.Continue || m.Back || v.charge.Active != nil &&
+		s.Operation().Name != v.charge.Active.Name) {
+		v.tracker.close(ctx) // a Job that takes a backup goes on
 	}
 	switch {
 	case m.Rest:
@@ -190,6 +198,8 @@ func (v *reconciliation) move(ctx context.Context) (time.Duration, error) {
 		return time.Millisecond, v.write(ctx, m)
 	case m.Link, m.Confirm:
 		return time.Millisecond, v.write(ctx, m)
+	case m.Beside:
+		return v.beside(ctx)
 	case m.Continue && v.tracker.session != nil:
 		return v.attempt(ctx)
 	case m.Continue:
@@ -198,6 +208,9 @@ func (v *reconciliation) move(ctx context.Context) (time.Duration, error) {
 		return v.begin(ctx, m)
 	case m.Request != nil:
 		again, err := v.open(ctx, m.Request)
+		if v.hindered(ctx, err) {
+			return v.beside(ctx)
+		}
 		if err != nil && v.tracker.session == nil {
 			return v.nevertheless(ctx, err)
 		}

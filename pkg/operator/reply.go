@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -98,7 +99,7 @@ func (v *reconciliation) unserved() error {
 
 // waitsFor is what comes first.
 func (v *reconciliation) waitsFor() string {
-	op := v.charge.Active
+	op := cmp.Or(v.charge.Active, v.charge.Beside)
 	if s := v.tracker.session; s != nil {
 		op = s.Operation()
 	}

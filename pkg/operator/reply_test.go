@@ -8,6 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // TestReply: what an object is told while its backup is not taken.
@@ -114,12 +115,12 @@ func TestReply(t *testing.T) {
 			for began := time.Now(); time.Since(began) < 9*time.Minute; {
 				time.Sleep(max(b.once(), time.Millisecond))
 			}
-			if got := b.verbs(); got != "create Succeeded, backup Paused" {
+			if got := b.verbs(); got != "create Succeeded, scale Succeeded, backup Paused" {
 				t.Error(got)
 			}
 			time.Sleep(2 * time.Minute)
 			b.settle(idleEvery)
-			if got := b.verbs(); got != "create Succeeded, backup Cancelled, scale Succeeded" {
+			if got := b.verbs(); got != "create Succeeded, scale Succeeded, backup Cancelled" {
 				t.Error(got)
 			}
 			b.answers("one", "cancelled, False NotTaken, False Settled, True Cancelled",
@@ -129,10 +130,11 @@ func TestReply(t *testing.T) {
 			b := backedUp(t)
 			b.ask("one", func(o *v1alpha1.DatabaseBackup) { o.Spec.Verify = true })
 			b.until("create Succeeded, backup Running")
-			op, err := b.store.ActiveOperation(t.Context(), "shop", "db")
+			flight, err := runner.FlightOf(t.Context(), b.store, "shop", "db")
 			if err != nil {
 				t.Fatal(err)
 			}
+			op := flight.Beside
 			op.Status.Phase = v1alpha1.PhaseCancelling
 			if err := b.store.UpdateOperation(t.Context(), op); err != nil {
 				t.Fatal(err)

@@ -147,9 +147,9 @@ func Run(ctx context.Context, c Config) error {
 					this.Namespace, this.Name = namespace, cluster
 					return executor.New(this)
 				},
-				Lock: func(ctx context.Context, namespace, cluster string, waiting func(string, time.Duration)) (lease.Lease,
-					error) {
-					return lease.Acquire(ctx, own, namespace, cluster,
+				Lock: func(ctx context.Context, namespace, cluster string, scope lease.Scope,
+					waiting func(string, time.Duration)) (lease.Lease, error) {
+					return lease.Acquire(ctx, own, namespace, cluster, scope,
 						lease.Options{Duration: clusterDuration, Identity: "operator@" + c.Namespace, Waiting: waiting})
 				}}
 		},

@@ -25,6 +25,20 @@ type Result struct {
 	Facts map[string]string
 }
 
+// JobState is what is known of the Job that takes a backup.
+type JobState struct {
+	// Runs: it takes the backup. Done: the backup is taken, and nobody has written that down yet.
+	Runs, Done bool
+	// Source is the member that it asks; "" where that is not known.
+	Source string
+}
+
+// JobReader is what a World also is if Jobs take its backups.
+type JobReader interface {
+	// ReadJob reads the Job that takes the backup of an operation; the zero value where there is none.
+	ReadJob(ctx context.Context, op *v1alpha1.Operation) (JobState, error)
+}
+
 // Rehearser is what a World also is if it can have a step judged before the
 // first one is taken.
 type Rehearser interface {

@@ -67,5 +67,10 @@ func Untouched(op *v1alpha1.Operation) bool {
 			return false
 		}
 	}
-	return len(op.Status.Facts) == 0
+	for name := range op.Status.Facts {
+		if name != v1alpha1.FactSource { // who was asked, not what came of it
+			return false
+		}
+	}
+	return true
 }

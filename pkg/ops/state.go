@@ -142,8 +142,10 @@ type State struct {
 	Now time.Time `json:"now"`
 	// Cluster is the wanted state and what is recorded of it; nil if there is none.
 	Cluster *v1alpha1.DatabaseCluster `json:"cluster,omitempty"`
-	// Operation is the request in flight; nil if there is none.
+	// Operation is the request in flight, or that is carried out here; nil if there is none.
 	Operation *v1alpha1.Operation `json:"operation,omitempty"`
+	// Backup is in flight beside other operations; nil if there is none, and where that is not asked.
+	Backup *v1alpha1.Operation `json:"backup,omitempty"`
 	// Holding says who works on the cluster; nil where that was not observed.
 	Holding *lease.Holding `json:"holding,omitempty"`
 	// Orphaned: the record names a custom resource, and there is none.
@@ -180,10 +182,15 @@ func (s State) Verb() v1alpha1.Verb {
 	return s.Operation.Spec.Verb
 }
 
+// First is what resume and cancel act on: the operation in flight, and without one the backup; nil for nothing.
+func (s State) First() *v1alpha1.Operation {
+	return Flight{Ordinary: s.Operation, Beside: s.Backup}.First()
+}
+
 // Stopped reports whether the operation in flight was left by the process that
 // performed it. An operator takes up what is under it by itself.
 func (s State) Stopped() bool {
-	return s.Operation != nil && s.Operation.Status.Phase != v1alpha1.PhasePaused && s.Holding != nil &&
+	return s.First() != nil && s.First().Status.Phase != v1alpha1.PhasePaused && s.Holding != nil &&
 		s.Holding.Holder == "" &&
 		s.Cluster != nil && s.Cluster.Annotations[v1alpha1.AnnotationCustom] == ""
 }

@@ -28,8 +28,9 @@ type actor struct {
 	irreversible bool
 	// observed is when it began to read the world last, checked when it was told that the lease is its own.
 	observed, checked, lostLease time.Time
-	// step in hand.
-	step ops.Step
+	// step in hand, and the lease under which it is done.
+	step  ops.Step
+	scope lease.Scope
 	// observed is set by an observation of the world, and cleared by the decision that
 	// follows; more decisions without an observation are the rest of a plan.
 	looked bool
@@ -136,19 +137,20 @@ func (a *actor) runner(decide func(engine.Engine, ops.State) ops.Decision) *runn
 	return &runner.Runner{
 		Engine: a.world.engine, Store: recordStore{a}, Reporter: reporter{actor: a}, Stop: a.stop, Poll: time.Second,
 		Cluster: func(_, cluster string) ops.ClosableCluster { return &site{actor: a, cluster: cluster} },
-		Lock: func(ctx context.Context, _, cluster string, _ func(string, time.Duration)) (lease.Lease, error) {
-			return a.acquire(ctx, cluster)
+		Lock: func(ctx context.Context, _, cluster string, scope lease.Scope,
+			_ func(string, time.Duration)) (lease.Lease, error) {
+			return a.acquire(ctx, cluster, scope)
 		},
 		Decide: func(e engine.Engine, s ops.State) ops.Decision {
 			d := decide(e, s)
-			a.decided(d)
+			a.decided(d, runner.ScopeOf(s.Operation))
 			return d
 		},
 	}
 }
 
 // decided counts decisions and notes what the process is about to do.
-func (a *actor) decided(d ops.Decision) {
+func (a *actor) decided(d ops.Decision, scope lease.Scope) {
 	defer a.world.lock()()
 	a.world.steps++
 	if !a.looked {
@@ -156,7 +158,7 @@ func (a *actor) decided(d ops.Decision) {
 	}
 	a.looked, a.irreversible = false, false
 	if d.Step != nil {
-		a.irreversible = d.Step.Irreversible()
+		a.irreversible, a.scope = d.Step.Irreversible(), scope
 		if a.step.ID != d.Step.ID {
 			a.world.logf("%s decides: %s (%s)", a.name, d.Step.ID, d.Why)
 		}

@@ -79,7 +79,7 @@ func (w *world) excused(a *actor, g *group) bool {
 // longer than its lease may find out a moment too late, though never when it
 // is about to do what can't be undone.
 func (w *world) acting(a *actor, cluster string) {
-	l := w.leases[cluster]
+	l := w.leases[leaseOf(cluster, a.scope)]
 	if l != nil && l.holder == a {
 		return
 	}
@@ -91,7 +91,7 @@ func (w *world) acting(a *actor, cluster string) {
 
 // journalled checks that the step was written down before its effect.
 func (w *world) journalled(a *actor, cluster string) {
-	o := w.records.active(cluster)
+	o := w.records.under(cluster, a.scope)
 	if o == nil {
 		w.violate("%s performs %s and no operation is in flight", a.name, a.step.ID)
 		return

@@ -45,23 +45,26 @@ func (l *leaseRecord) drop() {
 
 // held is one actor's hold on a lease.
 type held struct {
-	actor   *actor
-	cluster string
-	lost    chan struct{}
+	actor *actor
+	key   string
+	lost  chan struct{}
 }
 
+// leaseOf is the name of a lease.
+func leaseOf(cluster string, scope lease.Scope) string { return cluster + "/" + string(scope) }
+
 // acquire takes a cluster's lease, waiting out a holder that does not renew it.
-func (a *actor) acquire(ctx context.Context, cluster string) (lease.Lease, error) {
-	began := time.Now()
+func (a *actor) acquire(ctx context.Context, cluster string, scope lease.Scope) (lease.Lease, error) {
+	began, key := time.Now(), leaseOf(cluster, scope)
 	for {
 		got := make(chan struct{})
 		var holder *actor
 		alive := false
 		err := a.call(ctx, "take the lease", func() error {
-			l := a.world.leases[cluster]
+			l := a.world.leases[key]
 			if l == nil {
 				l = &leaseRecord{}
-				a.world.leases[cluster] = l
+				a.world.leases[key] = l
 			}
 			if l.holder != nil && l.holder != a {
 				holder = l.holder
@@ -79,9 +82,9 @@ func (a *actor) acquire(ctx context.Context, cluster string) (lease.Lease, error
 		case err != nil:
 			return nil, err
 		case holder == nil:
-			return &held{actor: a, cluster: cluster, lost: got}, nil
+			return &held{actor: a, key: key, lost: got}, nil
 		case alive:
-			return nil, &lease.HeldError{Cluster: cluster, Holder: holder.name}
+			return nil, &lease.HeldError{Cluster: cluster, Scope: scope, Holder: holder.name}
 		}
 		if err := a.sleep(ctx, time.Second); err != nil {
 			return nil, err
@@ -92,7 +95,7 @@ func (a *actor) acquire(ctx context.Context, cluster string) (lease.Lease, error
 // Check implements lease.Lease.
 func (h *held) Check(ctx context.Context) error {
 	return h.actor.call(ctx, "check the lease", func() error {
-		l := h.actor.world.leases[h.cluster]
+		l := h.actor.world.leases[h.key]
 		if l == nil || l.holder != h.actor || h.actor.world.now.Sub(l.renewed) >= leaseTime {
 			return lease.ErrLost
 		}
@@ -111,7 +114,7 @@ func (h *held) Regain(context.Context) (lease.Lease, error) { return nil, lease.
 // Release implements lease.Lease.
 func (h *held) Release(ctx context.Context) error {
 	return h.actor.call(ctx, "give back the lease", func() error {
-		if l := h.actor.world.leases[h.cluster]; l != nil && l.holder == h.actor {
+		if l := h.actor.world.leases[h.key]; l != nil && l.holder == h.actor {
 			l.holder = nil
 		}
 		return nil

@@ -85,7 +85,7 @@ func (g *decided) atRest() (rest bool, stalled string) {
 	r := &g.person.world.records
 	c := g.get()
 	if c == nil {
-		return r.clusters[g.key.Name] == nil && r.active(g.key.Name) == nil, ""
+		return r.clusters[g.key.Name] == nil && !r.busy(g.key.Name), ""
 	}
 	for _, x := range c.Status.Conditions {
 		if x.Type == "Stalled" && x.Status == "True" && x.ObservedGeneration == c.Generation {
@@ -97,7 +97,7 @@ func (g *decided) atRest() (rest bool, stalled string) {
 	}
 	calm := meta.IsStatusConditionTrue(c.Status.Conditions, "Ready") || r.clusters[g.key.Name] != nil &&
 		r.clusters[g.key.Name].Spec.Stopped && c.Status.Summary == "stopped"
-	return calm && stalled == "" && c.Status.ObservedGeneration == c.Generation && r.active(g.key.Name) == nil, stalled
+	return calm && stalled == "" && c.Status.ObservedGeneration == c.Generation && !r.busy(g.key.Name), stalled
 }
 
 var errStalled = errors.New("it is stalled")

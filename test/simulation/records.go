@@ -9,7 +9,9 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // records is what the API server keeps of clusters and operations.
@@ -31,14 +33,22 @@ func (r *records) stamp() string {
 	return strconv.Itoa(r.version)
 }
 
-// active returns the operation in flight of a cluster, or nil.
-func (r *records) active(cluster string) *v1alpha1.Operation {
+// active returns the ordinary operation in flight of a cluster, or nil.
+func (r *records) active(cluster string) *v1alpha1.Operation { return r.under(cluster, lease.Cluster) }
+
+// under returns what is in flight of a cluster under one of its leases, or nil.
+func (r *records) under(cluster string, scope lease.Scope) *v1alpha1.Operation {
 	for _, name := range r.order {
-		if o := r.operations[name]; o.Spec.Cluster == cluster && o.Active() {
+		if o := r.operations[name]; o.Spec.Cluster == cluster && o.Active() && runner.ScopeOf(o) == scope {
 			return o
 		}
 	}
 	return nil
+}
+
+// busy reports whether anything is in flight of a cluster.
+func (r *records) busy(cluster string) bool {
+	return r.active(cluster) != nil || r.under(cluster, lease.Backup) != nil
 }
 
 // of lists the operations of a cluster, the newest first.
@@ -146,7 +156,7 @@ func (s recordStore) CreateOperation(ctx context.Context, o *v1alpha1.Operation)
 		if r.operations[o.Name] != nil {
 			return fmt.Errorf("operation %s: %w", o.Name, kube.ErrExists)
 		}
-		if other := r.active(o.Spec.Cluster); other != nil {
+		if other := r.under(o.Spec.Cluster, runner.ScopeOf(o)); other != nil {
 			s.world().violate("two operations in flight: %s (%s) and %s (%s)", other.Name, other.Spec.Verb, o.Name,
 				o.Spec.Verb)
 		}
@@ -177,17 +187,20 @@ func (s recordStore) UpdateOperation(ctx context.Context, o *v1alpha1.Operation)
 	})
 }
 
-// GetOperation implements store.Store.
-func (s recordStore) GetOperation(ctx context.Context, _, name string) (out *v1alpha1.Operation, err error) {
-	err = s.actor.call(ctx, "get operation", func() error {
-		o := s.world().records.operations[name]
-		if o == nil {
-			return fmt.Errorf("operation %s: %w", name, kube.ErrNotFound)
-		}
-		out = o.DeepCopy()
-		return nil
-	})
-	return out, err
+// GetOperation implements store.Store. A process reads the record of a backup beside its work, too, so nothing befalls it
+// here: it dies at other calls.
+func (s recordStore) GetOperation(ctx context.Context, _, name string) (*v1alpha1.Operation, error) {
+	defer s.world().lock()()
+	o := s.world().records.operations[name]
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case s.world().weather.down(s.world().now):
+		return nil, errRequest
+	case o == nil:
+		return nil, fmt.Errorf("operation %s: %w", name, kube.ErrNotFound)
+	}
+	return o.DeepCopy(), nil
 }
 
 // ListOperations implements store.Store.
@@ -204,11 +217,15 @@ func (s recordStore) ListOperations(ctx context.Context, _, cluster string) (out
 	return out, err
 }
 
-// ActiveOperation implements store.Store.
-func (s recordStore) ActiveOperation(ctx context.Context, _, cluster string) (out *v1alpha1.Operation, err error) {
-	err = s.actor.call(ctx, "find an operation in flight", func() error {
-		if o := s.world().records.active(cluster); o != nil {
-			out = o.DeepCopy()
+// ActiveOperations implements store.Store.
+func (s recordStore) ActiveOperations(ctx context.Context, _, cluster string) (out []v1alpha1.Operation, err error) {
+	err = s.actor.call(ctx, "find operations in flight", func() error {
+		out = nil
+		r := &s.world().records
+		for _, name := range r.order {
+			if o := r.operations[name]; o.Spec.Cluster == cluster && o.Active() {
+				out = append(out, *o.DeepCopy())
+			}
 		}
 		return nil
 	})

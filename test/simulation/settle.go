@@ -41,8 +41,11 @@ func (p *person) converge(name string) {
 			_, err := r.Resume(ctx, Namespace, name, back)
 			return err
 		})
-		if err == nil || ops.KindOf(err) == ops.Unchanged {
+		if ops.KindOf(err) == ops.Unchanged {
 			return
+		}
+		if err == nil { // a backup may be in flight beside it
+			continue
 		}
 		time.Sleep(2 * time.Minute)
 	}

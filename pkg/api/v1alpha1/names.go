@@ -140,6 +140,9 @@ func AgentAccount(cluster string) string { return cluster + "-agents" }
 // Record is the name of the ConfigMap and of the Lease of a cluster.
 func Record(cluster string) string { return cluster + ".dbop" }
 
+// BackupLease is the name of the Lease under which the backup of a cluster is taken.
+func BackupLease(cluster string) string { return Record(cluster) + "-backup" }
+
 // OperationRecord is the name of the ConfigMap of an operation.
 func OperationRecord(cluster, id string) string { return cluster + ".dbop-op-" + id }
 

@@ -36,6 +36,9 @@ const (
 	FactBackup = "backup"
 	// FactLastBackup is set to the identifier once all that members held when they stopped is whole in the repository.
 	FactLastBackup = "last-backup"
+	// FactSource is set to the member that the operation's backup is taken from, before its first byte. Where a Job takes
+	// it, the Job has the last word.
+	FactSource = "backup-source"
 	// FactStopped is set to the identifier once nothing takes the operation's backup any more.
 	FactStopped = "backup-stopped"
 	// FactProven is set to the identifier of the backup that a restore loads, once each byte of it was read and compared.

@@ -52,8 +52,8 @@ type Clients interface {
 	// Namespaces are the names of all namespaces that may be listed.
 	Namespaces(ctx context.Context) ([]string, error)
 
-	// Holding says who works on a cluster.
-	Holding(ctx context.Context, namespace, cluster string) (lease.Holding, error)
+	// Holding says who works on a cluster, or takes a backup of it.
+	Holding(ctx context.Context, namespace, cluster string, scope lease.Scope) (lease.Holding, error)
 	// Evidence is everything that exists of a cluster.
 	Evidence(ctx context.Context, namespace, cluster string) observe.Evidence
 	// Kept is what is there of a cluster besides its record.

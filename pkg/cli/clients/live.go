@@ -122,6 +122,9 @@ func (l *live) Runner(o RunnerOptions) (*Runner, error) {
 		return executor.New(own)
 	}
 	run := &runner.Runner{Engine: o.Engine, Store: config.Store, Cluster: world, Lock: lock(config.Client),
+		Held: func(ctx context.Context, namespace, cluster string) (lease.Holding, error) {
+			return lease.ReadHolding(ctx, config.Client, namespace, cluster, lease.Backup)
+		},
 		Reporter: o.Reporter, Stop: o.Stop, FailPoint: l.FailPoint, Poll: pollEvery}
 	delegating := &runner.DelegatingRunner{CustomResources: store.CustomResources{Client: config.Client},
 		Mounted: config.Mounted, Runner: run}
@@ -129,10 +132,11 @@ func (l *live) Runner(o RunnerOptions) (*Runner, error) {
 }
 
 // lock takes the leases of clusters.
-func lock(c *kube.Client) func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
-	return func(ctx context.Context, namespace, cluster string,
+func lock(c *kube.Client) func(context.Context, string, string, lease.Scope, func(string, time.Duration)) (lease.Lease,
+	error) {
+	return func(ctx context.Context, namespace, cluster string, scope lease.Scope,
 		waiting func(string, time.Duration)) (lease.Lease, error) {
-		return lease.Acquire(ctx, c, namespace, cluster, lease.Options{Waiting: waiting})
+		return lease.Acquire(ctx, c, namespace, cluster, scope, lease.Options{Waiting: waiting})
 	}
 }
 
@@ -233,8 +237,10 @@ func (l *live) Passwords(ctx context.Context, namespace, secret string) (passwor
 }
 
 // Holding implements Clients.
-func (l *live) Holding(ctx context.Context, namespace, cluster string) (lease.Holding, error) {
-	return read(l, func(c *kube.Client) (lease.Holding, error) { return lease.ReadHolding(ctx, c, namespace, cluster) })
+func (l *live) Holding(ctx context.Context, namespace, cluster string, scope lease.Scope) (lease.Holding, error) {
+	return read(l, func(c *kube.Client) (lease.Holding, error) {
+		return lease.ReadHolding(ctx, c, namespace, cluster, scope)
+	})
 }
 
 // Evidence implements Clients.

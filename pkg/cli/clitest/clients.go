@@ -127,7 +127,7 @@ func (c *Fake) Runner(o clients.RunnerOptions) (*clients.Runner, error) {
 		w.mode, w.wanted, w.key = o.DryRun, o.Wanted, client.ObjectKey{Namespace: namespace, Name: cluster}
 		return w
 	}
-	lock := func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
+	lock := func(context.Context, string, string, lease.Scope, func(string, time.Duration)) (lease.Lease, error) {
 		c.wrote("take the lease")
 		return freeLease{}, c.LockErr
 	}
@@ -186,7 +186,7 @@ func (c *Fake) Namespaces(context.Context) ([]string, error) {
 	return []string{"shop", "stage"}, nil
 }
 
-func (c *Fake) Holding(context.Context, string, string) (lease.Holding, error) {
+func (c *Fake) Holding(context.Context, string, string, lease.Scope) (lease.Holding, error) {
 	return c.held, c.heldErr
 }
 

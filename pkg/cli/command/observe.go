@@ -10,6 +10,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // ObserveOnce observes a cluster once, and writes nothing. The scope says what is
@@ -61,11 +62,13 @@ func (f *Factory) Observe(ctx context.Context, t *clients.Target, world ops.Clus
 	if s.Cluster == nil {
 		return ops.State{}, &ops.Error{Kind: ops.Failed, Message: "cluster " + t.Cluster.Name + " is gone"}
 	}
-	if s.Operation, err = t.Store.ActiveOperation(ctx, t.Namespace, t.Cluster.Name); err != nil {
+	flight, err := runner.FlightOf(ctx, t.Store, t.Namespace, t.Cluster.Name)
+	if err != nil {
 		return s, err
 	}
+	s.Operation, s.Backup = flight.Ordinary, flight.Beside
 	// Without the right to see the lease, who works on the cluster is not told.
-	if h, err := f.Clients.Holding(ctx, t.Namespace, t.Cluster.Name); err == nil {
+	if h, err := f.Clients.Holding(ctx, t.Namespace, t.Cluster.Name, runner.ScopeOf(flight.First())); err == nil {
 		s.Holding = &h
 	}
 	return s, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -166,7 +167,8 @@ func DeletionTarget(ctx context.Context, f *Factory, args []string) (*clients.Ta
 	if storeErr != nil {
 		return nil, err
 	}
-	op, opErr := records.ActiveOperation(ctx, namespace, args[0])
+	flight, opErr := runner.FlightOf(ctx, records, namespace, args[0])
+	op := flight.Ordinary
 	if opErr != nil || op == nil || op.Spec.Verb != v1alpha1.VerbDelete || len(f.Engines) == 0 {
 		return nil, err
 	}

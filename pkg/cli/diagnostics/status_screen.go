@@ -68,12 +68,18 @@ func (s statusSheet) lines(now time.Time) [][2]string {
 			title = ""
 		}
 	}
-	add("Operation in flight:", "%s", s.Operation.text(now))
-	if o := s.Operation; o != nil && o.Step != "" {
-		add("", "step: %s", o.Step)
+	inFlight := func(title string, o *operationStatus) {
+		add(title, "%s", o.text(now))
+		if o != nil && o.Step != "" {
+			add("", "step: %s", o.Step)
+		}
+		if o != nil && o.Message != "" {
+			add("", "%s", o.Message)
+		}
 	}
-	if o := s.Operation; o != nil && o.Message != "" {
-		add("", "%s", o.Message)
+	inFlight("Operation in flight:", s.Operation)
+	if s.Backup != nil {
+		inFlight("Beside it:", s.Backup)
 	}
 	if e := s.LastError; e != nil {
 		add("Last error:", "%s ago, %s (%s): %s", printer.Age(now, e.Time), e.Verb, e.Operation, e.Message)

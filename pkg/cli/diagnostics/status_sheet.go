@@ -34,6 +34,8 @@ type statusSheet struct {
 	// Source is the server outside of the cluster that it copies or follows.
 	Source    *engine.Source   `json:"source,omitempty"`
 	Operation *operationStatus `json:"operation,omitempty"`
+	// Backup is in flight beside Operation.
+	Backup *operationStatus `json:"backup,omitempty"`
 	// LastError is the newest error of an operation since one succeeded.
 	LastError *lastError `json:"lastError,omitempty"`
 	// Holding says who works on the cluster.
@@ -108,12 +110,19 @@ func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 	if s.Operation == nil {
 		out.Drifted = rules.Drifted(s)
 	}
-	if op := s.Operation; op != nil {
-		out.Operation = &operationStatus{Name: op.Name, Verb: op.Spec.Verb, Phase: op.Status.Phase, Stopped: s.Stopped(),
-			By:   op.Spec.RequestedBy,
-			From: op.Spec.RequestedFrom, Started: op.Status.StartedAt.Time, Step: lastStep(op), Message: op.Status.Message}
+	if op := s.First(); op != nil {
+		out.Operation = newOperationStatus(op)
+		out.Operation.Stopped = s.Stopped()
+	}
+	if s.Backup != nil && s.Operation != nil {
+		out.Backup = newOperationStatus(s.Backup)
 	}
 	return out
+}
+
+func newOperationStatus(op *v1alpha1.Operation) *operationStatus {
+	return &operationStatus{Name: op.Name, Verb: op.Spec.Verb, Phase: op.Status.Phase, By: op.Spec.RequestedBy,
+		From: op.Spec.RequestedFrom, Started: op.Status.StartedAt.Time, Step: lastStep(op), Message: op.Status.Message}
 }
 
 // archiveStatus is where the log goes.

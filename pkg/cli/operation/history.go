@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // NewHistory makes the command history.
@@ -83,7 +84,7 @@ func runHistory(ctx context.Context, f *command.Factory, out *printer.Output, na
 }
 
 // holders says who works on the clusters of the operations that did not end,
-// by namespace/name. It leaves out what could not be read, and what an
+// by namespace/name of the operation. It leaves out what could not be read, and what an
 // operator takes up by itself.
 func holders(ctx context.Context, f *command.Factory, store store.Store,
 	records []v1alpha1.Operation) map[string]string {
@@ -96,8 +97,8 @@ func holders(ctx context.Context, f *command.Factory, store store.Store,
 			c.Annotations[v1alpha1.AnnotationCustom] != "" {
 			continue
 		}
-		if h, err := f.Clients.Holding(ctx, o.Namespace, o.Spec.Cluster); err == nil {
-			out[o.Namespace+"/"+o.Spec.Cluster] = h.Holder
+		if h, err := f.Clients.Holding(ctx, o.Namespace, o.Spec.Cluster, runner.ScopeOf(&o)); err == nil {
+			out[o.Namespace+"/"+o.Name] = h.Holder
 		}
 	}
 	return out
@@ -115,7 +116,7 @@ func historyTable(now time.Time, records []v1alpha1.Operation, holders map[strin
 	t := out.NewTable(append(columns, "AGE")...)
 	for _, o := range records {
 		phase := string(o.Status.Phase)
-		holder, known := holders[o.Namespace+"/"+o.Spec.Cluster]
+		holder, known := holders[o.Namespace+"/"+o.Name]
 		if o.Active() && o.Status.Phase != v1alpha1.PhasePaused && known && holder == "" {
 			phase = command.PhaseStopped
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // NewResume makes the command resume.
@@ -41,10 +42,11 @@ func runContinuation(ctx context.Context, f *command.Factory, c *command.Change,
 	if err != nil {
 		return err
 	}
-	op, err := t.Store.ActiveOperation(ctx, t.Namespace, t.Cluster.Name)
+	flight, err := runner.FlightOf(ctx, t.Store, t.Namespace, t.Cluster.Name)
 	if err != nil {
 		return err
 	}
+	op := flight.First()
 	in := command.Intent{Namespace: t.Namespace, Engine: t.Engine, Subject: t.Subject(), Verbed: "operation finished",
 		Operation: true,
 		Request:   planner.Request{Operation: v1alpha1.OperationSpec{Cluster: t.Cluster.Name}},

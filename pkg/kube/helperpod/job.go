@@ -28,6 +28,8 @@ type Job struct {
 	Done, Failed bool
 	// Why it failed, in the words of Kubernetes.
 	Why string
+	// Env is what its pods are told.
+	Env map[string]string
 	// Pod is the newest of its pods; nil before it has one.
 	Pod *observe.Helper
 }
@@ -76,7 +78,12 @@ func GetJob(ctx context.Context, c *kube.Client, namespace, name string) (Job, e
 	if err := c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, j); err != nil {
 		return Job{}, err
 	}
-	var out Job
+	out := Job{Env: map[string]string{}}
+	for _, container := range j.Spec.Template.Spec.Containers {
+		for _, e := range container.Env {
+			out.Env[e.Name] = e.Value
+		}
+	}
 	for _, condition := range j.Status.Conditions {
 		if condition.Status != corev1.ConditionTrue {
 			continue

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// HeldError says who holds the cluster. It wraps ErrHeld.
+// HeldError says who holds the cluster, or takes a backup of it. It wraps ErrHeld.
 type HeldError struct {
 	Cluster string
+	Scope   Scope
 	Holder  string
 	// Since when, by the holder's clock.
 	Since time.Time
@@ -20,6 +21,10 @@ func (e *HeldError) Error() string {
 	what := ""
 	if e.Operation != "" {
 		what = " (" + e.Operation + ")"
+	}
+	if e.Scope == Backup {
+		return fmt.Sprintf("a backup of cluster %s is taken by %s%s since %s", e.Cluster, e.Holder, what,
+			e.Since.UTC().Format(time.RFC3339))
 	}
 	return fmt.Sprintf("cluster %s is held by %s%s since %s", e.Cluster, e.Holder, what,
 		e.Since.UTC().Format(time.RFC3339))

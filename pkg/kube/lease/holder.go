@@ -9,7 +9,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
@@ -27,11 +26,12 @@ type Holding struct {
 // some difference between clocks.
 const silence = 4
 
-// ReadHolding reads the lease of a cluster. A holder whose process is dead, or
+// ReadHolding reads a lease of a cluster. A holder whose process is dead, or
 // that did not renew the lease for long, is none.
-func ReadHolding(ctx context.Context, c *kube.Client, namespace, cluster string) (Holding, error) {
+func ReadHolding(ctx context.Context, c *kube.Client, namespace, cluster string, scope Scope) (Holding,
+	error) {
 	l := &coordinationv1.Lease{}
-	err := c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.Record(cluster)}, l)
+	err := c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: scope.name(cluster)}, l)
 	switch {
 	case errors.Is(err, kube.ErrNotFound):
 		return Holding{}, nil

@@ -43,7 +43,7 @@ func TestHoldingOf(t *testing.T) {
 		if row.lease != nil {
 			c, _ = kubetest.New(t, interceptor.Funcs{}, row.lease)
 		}
-		got, err := ReadHolding(t.Context(), c, "shop", "db")
+		got, err := ReadHolding(t.Context(), c, "shop", "db", Cluster)
 		if err != nil || got.Holder != row.want || row.want != "" && got.Operation != "upgrade" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}

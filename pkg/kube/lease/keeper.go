@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 )
 
@@ -20,6 +21,7 @@ type keeper struct {
 	client   *kube.Client
 	options  Options
 	cluster  string
+	scope    Scope
 	key      client.ObjectKey
 	identity string
 
@@ -38,8 +40,9 @@ func hold(ctx context.Context, a *acquisition, l *coordinationv1.Lease, began mo
 	// Renewal outlives the caller's context: an interrupted operation still
 	// writes its record under the lease, and then releases it.
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	k := &keeper{client: a.client, options: a.options, cluster: a.cluster, key: a.key, identity: a.identity,
-		lost: make(chan struct{}), stop: stop, done: make(chan struct{})}
+	k := &keeper{client: a.client, options: a.options, cluster: a.cluster, scope: a.scope, key: a.key,
+		identity: a.identity,
+		lost:     make(chan struct{}), stop: stop, done: make(chan struct{})}
 	go k.keep(ctx, l, began)
 	return k
 }
@@ -146,13 +149,14 @@ func (k *keeper) Regain(ctx context.Context) (Lease, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the lease of cluster %s: %w", k.cluster, err)
 	}
-	a := &acquisition{client: k.client, options: k.options, cluster: k.cluster, key: k.key, identity: k.identity,
+	a := &acquisition{client: k.client, options: k.options, cluster: k.cluster, scope: k.scope, key: k.key,
+		identity:  k.identity,
 		processes: processTable{root: "/proc"}}
 	return a.take(ctx, found)
 }
 
 // Release gives the lease back, if it is still ours. If it fails, the lease
-// expires by itself. The lease of a cluster that is no more goes too.
+// expires by itself. The leases of a cluster that is no more go too.
 func (k *keeper) Release(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -183,6 +187,9 @@ func (k *keeper) giveBack(ctx context.Context) error {
 	case err == nil && holder(found) != k.identity:
 		return nil
 	case err == nil && k.clusterGone(ctx):
+		if err = k.forgetBackup(ctx); err != nil {
+			return err
+		}
 		err = k.client.API.Delete(ctx, found,
 			client.Preconditions{UID: &found.UID, ResourceVersion: &found.ResourceVersion})
 	case err == nil:
@@ -195,6 +202,20 @@ func (k *keeper) giveBack(ctx context.Context) error {
 	return kube.IgnoreNotFound(err)
 }
 
+// forgetBackup deletes the lease of the backups of a cluster that is no more: nobody may have it any more, and who had it
+// last may be dead.
+func (k *keeper) forgetBackup(ctx context.Context) error {
+	if k.scope != Cluster {
+		return nil
+	}
+	l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: k.key.Namespace, Name: Backup.name(k.cluster)}}
+	if err := k.client.API.Get(ctx, client.ObjectKeyFromObject(l), l); err != nil {
+		return kube.IgnoreNotFound(err)
+	}
+	return kube.IgnoreNotFound(k.client.API.Delete(ctx, l, client.Preconditions{UID: &l.UID}))
+}
+
 func (k *keeper) clusterGone(ctx context.Context) bool {
-	return errors.Is(k.client.API.Get(ctx, k.key, &corev1.ConfigMap{}), kube.ErrNotFound)
+	record := client.ObjectKey{Namespace: k.key.Namespace, Name: v1alpha1.Record(k.cluster)}
+	return errors.Is(k.client.API.Get(ctx, record, &corev1.ConfigMap{}), kube.ErrNotFound)
 }

@@ -66,7 +66,7 @@ func TestLeaseOutlivesItsAcquirersContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := kubetest.New(t, interceptor.Funcs{})
 		ctx, cancel := context.WithCancel(t.Context())
-		l, err := Acquire(ctx, c, "shop", "db", Options{})
+		l, err := Acquire(ctx, c, "shop", "db", Cluster, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestLeaseRidesOutAShortOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o outage
 		c, _ := kubetest.New(t, o.funcs())
-		l, err := Acquire(t.Context(), c, "shop", "db", Options{})
+		l, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestLeaseOutlivesARenewalThatHangs(t *testing.T) {
 				return c.Update(ctx, obj, opts...)
 			},
 		})
-		l, err := Acquire(t.Context(), c, "shop", "db", Options{})
+		l, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestLeaseIsLostByAnAnswerThatComesTooLate(t *testing.T) {
 				return err
 			},
 		})
-		l, err := Acquire(t.Context(), c, "shop", "db", Options{})
+		l, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestLostLeaseIsRegainedOnlyIfNobodyHeldIt(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var o outage
 				c, api := kubetest.New(t, o.funcs())
-				l, err := Acquire(t.Context(), c, "shop", "db", Options{})
+				l, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -219,7 +219,7 @@ func TestReleaseIsRepeatedOverAHiccup(t *testing.T) {
 					return syscall.ECONNRESET
 				},
 			}, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: v1alpha1.Record("db")}})
-			l, err := Acquire(t.Context(), c, "shop", "db", Options{})
+			l, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -242,7 +242,7 @@ func TestLeaseIsLostWhenItCanNotBeRenewed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var o outage
 				c, _ := kubetest.New(t, o.funcs())
-				l, err := Acquire(t.Context(), c, "shop", "db", Options{})
+				l, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -269,7 +269,7 @@ func TestLeaseIsLostWhenItCanNotBeRenewed(t *testing.T) {
 func TestStolenLeaseIsNoticedAndLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, api := kubetest.New(t, interceptor.Funcs{})
-		l, err := Acquire(t.Context(), c, "shop", "db", Options{})
+		l, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -304,7 +304,7 @@ func TestReleaseClearsOrDeletes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, api := kubetest.New(t, interceptor.Funcs{}, tt.objects...)
-				l, err := Acquire(t.Context(), c, "shop", "db", Options{})
+				l, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -326,4 +326,39 @@ func TestReleaseClearsOrDeletes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBackupHasALeaseOfItsOwn: both are held at a time, and go with the cluster, even that of a backup whose process died.
+func TestBackupHasALeaseOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, api := kubetest.New(t, interceptor.Funcs{})
+		backup, err := Acquire(t.Context(), c, "shop", "db", Backup, Options{Identity: "bob@here"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cluster, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{Identity: "alice@here"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		held, ok := errors.AsType[*HeldError](func() error {
+			_, err := Acquire(t.Context(), c, "shop", "db", Backup, Options{})
+			return err
+		}())
+		if !ok || held.Scope != Backup || held.Holder != "bob@here" {
+			t.Errorf("got %+v", held)
+		}
+		if h, err := ReadHolding(t.Context(), c, "shop", "db", Backup); err != nil || h.Holder != "bob@here" {
+			t.Errorf("%+v, %v", h, err)
+		}
+		if err := cluster.Release(t.Context()); err != nil { // there is no record: it was deleted
+			t.Fatal(err)
+		}
+		var left coordinationv1.LeaseList
+		if err := api.List(t.Context(), &left); err != nil || len(left.Items) > 0 {
+			t.Errorf("%v, left: %v", err, left.Items)
+		}
+		if err := backup.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }

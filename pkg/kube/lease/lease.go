@@ -36,7 +36,26 @@ type Options struct {
 	Waiting func(holder string, left time.Duration)
 }
 
-// Acquire takes the lease of a cluster and keeps it renewed until Release.
+// Scope is what a lease keeps others from. A cluster has one lease of each.
+type Scope string
+
+// The scopes.
+const (
+	// Cluster: its holder alone begins operations, and carries the ordinary one out.
+	Cluster Scope = "cluster"
+	// Backup: its holder alone takes a backup, beside the ordinary operation.
+	Backup Scope = "backup"
+)
+
+// name is that of the Lease object.
+func (s Scope) name(cluster string) string {
+	if s == Backup {
+		return v1alpha1.BackupLease(cluster)
+	}
+	return v1alpha1.Record(cluster)
+}
+
+// Acquire takes a lease of a cluster and keeps it renewed until Release.
 //
 // Clocks of two machines are never compared: another holder's lease counts as
 // abandoned only after it did not change for its whole duration while we
@@ -44,10 +63,10 @@ type Options struct {
 // holder that was a process of this very machine and is provably dead is
 // replaced at once. A crash while holding leaves a lease that the next one
 // takes over in this way.
-func Acquire(ctx context.Context, c *kube.Client, namespace, cluster string, o Options) (Lease, error) {
+func Acquire(ctx context.Context, c *kube.Client, namespace, cluster string, scope Scope, o Options) (Lease, error) {
 	o = o.withDefaults()
-	a := &acquisition{client: c, options: o, cluster: cluster, key: client.ObjectKey{Namespace: namespace,
-		Name: v1alpha1.Record(cluster)}, processes: processTable{root: "/proc"}}
+	a := &acquisition{client: c, options: o, cluster: cluster, scope: scope, key: client.ObjectKey{Namespace: namespace,
+		Name: scope.name(cluster)}, processes: processTable{root: "/proc"}}
 	a.identity = o.Identity + identitySeparator + fresh()
 	return a.run(ctx)
 }
@@ -93,6 +112,7 @@ type acquisition struct {
 	client    *kube.Client
 	options   Options
 	cluster   string
+	scope     Scope
 	key       client.ObjectKey
 	identity  string
 	processes processTable
@@ -194,7 +214,7 @@ func (a *acquisition) watch(ctx context.Context, seen *coordinationv1.Lease) (*c
 }
 
 func (a *acquisition) held(l *coordinationv1.Lease) error {
-	e := &HeldError{Cluster: a.cluster, Holder: displayHolder(l), Operation: l.Annotations[kube.AnnotationOperation]}
+	e := &HeldError{Cluster: a.cluster, Scope: a.scope, Holder: displayHolder(l), Operation: l.Annotations[kube.AnnotationOperation]}
 	if l.Spec.AcquireTime != nil {
 		e.Since = l.Spec.AcquireTime.Time
 	}
@@ -251,7 +271,7 @@ func displayHolder(l *coordinationv1.Lease) string {
 	return h
 }
 
-// Lease is a held lock on one cluster. It renews itself until Release.
+// Lease is a held lock on one cluster, or on its backup. It renews itself until Release.
 type Lease interface {
 	// Check asks the API server whether the lease is still ours; ErrLost
 	// if not, or if it could not be renewed for its whole duration. Called

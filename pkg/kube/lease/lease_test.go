@@ -44,7 +44,7 @@ func TestAcquireFreeLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, api := kubetest.New(t, interceptor.Funcs{})
 		began := time.Now()
-		l, err := Acquire(t.Context(), c, "shop", "db", Options{Identity: "alice@here", Operation: "scale"})
+		l, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{Identity: "alice@here", Operation: "scale"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func TestAcquireTakesOverAbandonedLease(t *testing.T) {
 		c, _ := kubetest.New(t, interceptor.Funcs{}, foreignLease())
 		began := time.Now()
 		var told []string
-		l, err := Acquire(t.Context(), c, "shop", "db", Options{Waiting: func(holder string, left time.Duration) {
+		l, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{Waiting: func(holder string, left time.Duration) {
 			told = append(told, holder)
 			if left <= 0 || left > 15*time.Second {
 				t.Errorf("told of %v left", left)
@@ -91,12 +91,12 @@ func TestAcquireTakesOverAbandonedLease(t *testing.T) {
 func TestAcquireGivesUpOnLivingHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := kubetest.New(t, interceptor.Funcs{})
-		first, err := Acquire(t.Context(), c, "shop", "db", Options{Identity: "alice@here", Operation: "scale"})
+		first, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{Identity: "alice@here", Operation: "scale"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		_, err = Acquire(t.Context(), c, "shop", "db",
+		_, err = Acquire(t.Context(), c, "shop", "db", Cluster,
 			Options{Waiting: func(string, time.Duration) { t.Error("a renewed lease is called abandoned") }})
 		var held *HeldError
 		if !errors.As(err, &held) || !errors.Is(err, ErrHeld) || held.Holder != "alice@here" || held.Operation != "scale" ||
@@ -109,7 +109,7 @@ func TestAcquireGivesUpOnLivingHolder(t *testing.T) {
 		if err := first.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		second, err := Acquire(t.Context(), c, "shop", "db", Options{})
+		second, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{})
 		if err != nil {
 			t.Fatalf("after release: %v", err)
 		}
@@ -131,7 +131,7 @@ func TestAcquireTakesOverFromDeadProcessAtOnce(t *testing.T) {
 		dead.Annotations[kube.AnnotationProcess] = self.encode()
 		c, _ := kubetest.New(t, interceptor.Funcs{}, dead)
 		began := time.Now()
-		l, err := Acquire(t.Context(), c, "shop", "db", Options{})
+		l, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestAcquireEndsWithItsContext(t *testing.T) {
 		c, api := kubetest.New(t, interceptor.Funcs{}, foreignLease())
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 		defer cancel()
-		if _, err := Acquire(ctx, c, "shop", "db", Options{}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := Acquire(ctx, c, "shop", "db", Cluster, Options{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want the deadline", err)
 		}
 		if got := displayHolder(readLease(t, api)); got != "eve@elsewhere" {
@@ -165,7 +165,7 @@ func TestOnlyOneOfManyAcquires(t *testing.T) {
 		lost := make(chan error, 8)
 		for range cap(won) {
 			go func() {
-				l, err := Acquire(t.Context(), c, "shop", "db", Options{})
+				l, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{})
 				if err != nil {
 					lost <- err
 					return
@@ -203,7 +203,7 @@ func TestAcquireOverLostAnswers(t *testing.T) {
 					},
 				})
 				began := time.Now()
-				l, err := Acquire(t.Context(), c, "shop", "db", Options{})
+				l, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -228,7 +228,7 @@ func TestAcquireGivesUpInTheEnd(t *testing.T) {
 				return syscall.ECONNRESET
 			},
 		})
-		_, err := Acquire(t.Context(), c, "shop", "db", Options{})
+		_, err := Acquire(t.Context(), c, "shop", "db", Cluster, Options{})
 		if !errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("got %v", err)
 		}

@@ -34,7 +34,7 @@ type Gap struct {
 
 // CollectEvidence reads everything that bears the cluster's label, the custom resource
 // that it is under and what asks for backups of it, the events about it, its
-// lease, and what is known of its nodes. Nothing that fails keeps the
+// leases, and what is known of its nodes. Nothing that fails keeps the
 // rest from being read.
 func CollectEvidence(ctx context.Context, c *kube.Client, namespace, cluster string) Evidence {
 	e := Evidence{}
@@ -48,12 +48,14 @@ func CollectEvidence(ctx context.Context, c *kube.Client, namespace, cluster str
 		event, ok := o.(*corev1.Event)
 		return ok && concerns(event.InvolvedObject.Name, cluster)
 	}, client.InNamespace(namespace))
-	lease := &coordinationv1.Lease{}
-	switch err := c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1alpha1.Record(cluster)}, lease); {
-	case err == nil:
-		keep(c, &e, lease)
-	case kube.IgnoreNotFound(err) != nil:
-		e.Missing = append(e.Missing, Gap{"lease " + v1alpha1.Record(cluster), err})
+	for _, name := range []string{v1alpha1.Record(cluster), v1alpha1.BackupLease(cluster)} {
+		lease := &coordinationv1.Lease{}
+		switch err := c.API.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, lease); {
+		case err == nil:
+			keep(c, &e, lease)
+		case kube.IgnoreNotFound(err) != nil:
+			e.Missing = append(e.Missing, Gap{"lease " + name, err})
+		}
 	}
 	customResources(ctx, c, &e, namespace, cluster)
 	nodes(ctx, c, &e)

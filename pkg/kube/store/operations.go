@@ -67,17 +67,13 @@ func (s *ConfigMaps) ListOperations(ctx context.Context, namespace, cluster stri
 	return s.operations(ctx, namespace, cluster, "")
 }
 
-// ActiveOperation returns the record that holds the cluster, or nil. It is
-// one request. Should two be active, which only a writer without the lease
-// can bring about, it is the older one: that one has effects already.
-func (s *ConfigMaps) ActiveOperation(ctx context.Context, namespace, cluster string) (*v1alpha1.Operation, error) {
+// ActiveOperations lists the records in flight of a cluster, oldest first. It is one request.
+func (s *ConfigMaps) ActiveOperations(ctx context.Context, namespace, cluster string) ([]v1alpha1.Operation, error) {
 	active := fmt.Sprintf(",%s in (%s,%s,%s)", v1alpha1.LabelPhase, v1alpha1.PhaseRunning, v1alpha1.PhasePaused,
 		v1alpha1.PhaseCancelling)
 	all, err := s.operations(ctx, namespace, cluster, active)
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	return &all[len(all)-1], nil
+	slices.Reverse(all)
+	return all, err
 }
 
 func (s *ConfigMaps) operations(ctx context.Context, namespace, cluster, more string) ([]v1alpha1.Operation, error) {

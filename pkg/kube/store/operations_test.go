@@ -57,7 +57,7 @@ func TestOperationRoundTrip(t *testing.T) {
 	}
 }
 
-func TestActiveOperation(t *testing.T) {
+func TestActiveOperations(t *testing.T) {
 	c, _ := kubetest.New(t, interceptor.Funcs{})
 	s := NewConfigMaps(c)
 	for i, phase := range []v1alpha1.Phase{v1alpha1.PhaseSucceeded, v1alpha1.PhaseFailed, v1alpha1.PhaseCancelled} {
@@ -65,7 +65,7 @@ func TestActiveOperation(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := s.ActiveOperation(t.Context(), "shop", "db"); err != nil || got != nil {
+	if got, err := s.ActiveOperations(t.Context(), "shop", "db"); err != nil || len(got) > 0 {
 		t.Fatalf("only ended ones: %v, %v; want none", got, err)
 	}
 	for _, phase := range []v1alpha1.Phase{v1alpha1.PhaseRunning, v1alpha1.PhasePaused, v1alpha1.PhaseCancelling} {
@@ -73,8 +73,8 @@ func TestActiveOperation(t *testing.T) {
 		if err := s.CreateOperation(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.ActiveOperation(t.Context(), "shop", "db")
-		if err != nil || got == nil || got.Name != o.Name {
+		got, err := s.ActiveOperations(t.Context(), "shop", "db")
+		if err != nil || len(got) != 1 || got[0].Name != o.Name {
 			t.Errorf("%s: got %v, %v", phase, got, err)
 		}
 		o.Status.Phase = v1alpha1.PhaseSucceeded
@@ -82,7 +82,7 @@ func TestActiveOperation(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, err := s.ActiveOperation(t.Context(), "shop", "other"); err != nil || got != nil {
+	if got, err := s.ActiveOperations(t.Context(), "shop", "other"); err != nil || len(got) > 0 {
 		t.Errorf("another cluster: %v, %v; want none", got, err)
 	}
 }

@@ -28,6 +28,6 @@ type Store interface {
 	// ListOperations lists a cluster's records, newest first; all clusters of
 	// the namespace for "". Records outlive their cluster.
 	ListOperations(ctx context.Context, namespace, cluster string) ([]v1alpha1.Operation, error)
-	// ActiveOperation returns the record that holds the cluster, or nil.
-	ActiveOperation(ctx context.Context, namespace, cluster string) (*v1alpha1.Operation, error)
+	// ActiveOperations lists the records in flight of a cluster, oldest first: see ops.Flight.
+	ActiveOperations(ctx context.Context, namespace, cluster string) ([]v1alpha1.Operation, error)
 }

@@ -97,7 +97,7 @@ func BuildSchedule(in ScheduleInput) ([]client.Object, error) {
 // grant what they don't have themselves, so rights on the custom resource are
 // asked for only where there is one.
 func scheduleRules(c *v1alpha1.DatabaseCluster) []rbacv1.PolicyRule {
-	cluster, record := c.Name, v1alpha1.Record(c.Name)
+	cluster := c.Name
 	rules := []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "create", "update"}},
 		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch"}},
@@ -109,7 +109,7 @@ func scheduleRules(c *v1alpha1.DatabaseCluster) []rbacv1.PolicyRule {
 			ResourceNames: []string{v1alpha1.AdminSecret(cluster), v1alpha1.PasswordSecret(cluster, v1alpha1.AdminUser)}},
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "update",
-			"delete"}, ResourceNames: []string{record}},
+			"delete"}, ResourceNames: []string{v1alpha1.Record(cluster), v1alpha1.BackupLease(cluster)}},
 		{APIGroups: []string{"batch"}, Resources: []string{"cronjobs"}, Verbs: []string{"get"},
 			ResourceNames: []string{v1alpha1.Schedule(cluster)}},
 	}

@@ -129,7 +129,7 @@ func (d *Examination) operation() {
 		d.add(ops.Finding{Severity: ops.Warn, Subject: subject, What: "the cluster is paused: nothing acts on it",
 			Evidence: []string{PausedBy(d.S.Cluster) + " asked for it"}})
 	}
-	op := d.S.Operation
+	op := d.S.First()
 	if op == nil {
 		d.add(ops.Finding{Severity: ops.OK, Subject: subject, What: "none is in flight"})
 		return

@@ -103,7 +103,7 @@ func (d *Examination) takeBackup() []string {
 	if !d.Serves {
 		return nil
 	}
-	if d.S.Operation != nil {
+	if d.S.First() != nil {
 		return []string{"kubectl dbop resume " + d.name + "; then kubectl dbop backup " + d.name + " --verify"}
 	}
 	return []string{"kubectl dbop backup " + d.name + " --verify"}

@@ -18,18 +18,21 @@ func (a *assessment) commands() []string {
 	if down {
 		next = append(next, "kubectl dbop diagnose "+name)
 	}
-	if op := a.s.Operation; op != nil {
+	if op := a.s.First(); op != nil {
 		next = append(next, "kubectl dbop resume "+name)
 		if way := a.verbs.WayBack(op, a.s.Cluster); way != "" {
 			next = append(next, way)
 		}
-	} else if down && a.s.View.Hold != nil {
+	}
+	switch {
+	case a.s.Operation != nil:
+	case down && a.s.View.Hold != nil:
 		next = append(next, "kubectl dbop hold "+name+" --end")
-	} else if down && len(a.s.View.Candidates) > 0 {
+	case down && len(a.s.View.Candidates) > 0:
 		next = append(next, "kubectl dbop plan failover "+name)
-	} else if down && !a.s.View.Quorum && Blind(a.s) == nil {
+	case down && !a.s.View.Quorum && Blind(a.s) == nil:
 		next = append(next, "kubectl dbop recover "+name)
-	} else if !a.s.Formed() {
+	case !a.s.Formed():
 		next = append(next, "kubectl dbop diagnose "+name)
 	}
 	if a.s.Operation == nil && len(a.lost) > 0 && a.serves() {

@@ -20,6 +20,7 @@ func (Backup) Traits() rules.Traits { return rules.Traits{SparesMembers: true, O
 // Manners implements rules.Operation.
 func (Backup) Manners() ops.Manners {
 	return ops.Manners{
+		Beside:    true,
 		StepsBack: ops.Anytime,
 		// The next run of the schedule takes another, where this one was taken and could not be verified, or could not
 		// delete older ones.
@@ -57,11 +58,16 @@ func (Backup) Resolve(e engine.Engine, o *v1alpha1.OperationSpec, s ops.State) e
 	return nil
 }
 
-// Steps implements rules.Operation. The rights of a scheduled backup reach no further than the backup.
+// Steps implements rules.Operation. Nothing else is mended on the way: another operation may be changing it, and the
+// rights of a scheduled backup reach no further.
 func (Backup) Steps() rules.Steps {
-	return rules.Steps{Running: backup, Alone: func(p rules.Situation) *ops.Decision {
-		if !p.S.Operation.Spec.Scheduled || !p.S.Formed() || p.S.Cluster.Spec.Stopped {
-			return nil
+	return rules.Steps{Alone: func(p rules.Situation) *ops.Decision {
+		switch taken := p.S.Fact(v1alpha1.FactBackup) != ""; {
+		case taken, p.S.Cancelling():
+		case !p.S.Formed():
+			return p.Await("formed", "the cluster has not formed")
+		case p.S.Cluster.Spec.Stopped:
+			return rules.Stopped(p.S.Cluster)
 		}
 		if d := backup(p); d != nil {
 			return d

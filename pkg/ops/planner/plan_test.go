@@ -94,3 +94,17 @@ func golden(t *testing.T, name string, v any) {
 		t.Errorf("plan differs from %s (go test -update writes it again):\n%s", path, diff)
 	}
 }
+
+// TestPlansDisturb: a step that costs a restart or moves the leader spares no backup whose member is not known.
+func TestPlansDisturb(t *testing.T) {
+	t.Parallel()
+	backup := opstest.Operation(v1alpha1.VerbBackup)
+	for _, r := range opstest.Roads() {
+		for _, step := range MakePlan(opstest.Stub{}, r.State()).Steps {
+			costs := step.Risk == ops.RiskRestart || step.Risk == ops.RiskDowntime || step.Risk == ops.RiskLeaderMove
+			if costs && !step.Disturbs(backup, "") {
+				t.Errorf("%s: %s (%s) goes on beside a backup", r.Name, step.ID, step.Risk)
+			}
+		}
+	}
+}

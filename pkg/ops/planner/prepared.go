@@ -28,6 +28,10 @@ type Prepared struct {
 	Continues *v1alpha1.Operation
 	// Supersedes is the record that this request ends.
 	Supersedes *v1alpha1.Operation
+	// Beside is the backup in flight beside this request; nil if there is none, or if the request is about it.
+	Beside *v1alpha1.Operation
+	// Stops: Beside can't go on, and ends first.
+	Stops bool
 	// Corrects: the cluster has yet to form, and was requested in another way before, see Correct.
 	Corrects bool
 }
@@ -46,10 +50,27 @@ func (p *Prepared) Record(namespace string) *v1alpha1.Operation {
 	return op
 }
 
-// Meet judges a record in flight: the same request continues it, a deletion
-// supersedes it, and so does any request if it has changed nothing yet;
-// anything else has to wait.
-func (p *Prepared) Meet(active *v1alpha1.Operation) bool {
+// Meet judges what is in flight: the same request continues it, a deletion supersedes it, and so does any request if it
+// has changed nothing yet; anything else has to wait. It returns what the request has to wait for, nil for nothing.
+// Whether a backup goes on beside a request, only its plan shows. A backup begins beside nothing, and goes on beside
+// whatever began since.
+func (p *Prepared) Meet(f ops.Flight) *v1alpha1.Operation {
+	o := p.Request.Operation
+	if !OperationOf(o.Verb).Manners().Beside {
+		p.Beside = f.Beside
+		return p.meet(f.Ordinary)
+	}
+	switch {
+	case f.Beside == nil:
+		return p.meet(f.Ordinary)
+	case f.Ordinary == nil, Verbs().Continues(o, f.Beside):
+		return p.meet(f.Beside)
+	}
+	return f.Beside
+}
+
+// meet judges one record.
+func (p *Prepared) meet(active *v1alpha1.Operation) *v1alpha1.Operation {
 	switch o := p.Request.Operation; {
 	case active == nil:
 	case Verbs().Continues(o, active):
@@ -57,7 +78,19 @@ func (p *Prepared) Meet(active *v1alpha1.Operation) bool {
 	case Verbs().Supersedes(o, active):
 		p.Supersedes = active
 	default:
-		return false
+		return active
 	}
-	return true
+	return nil
+}
+
+// Ended are the records that the request ends before its first step.
+func (p *Prepared) Ended() []*v1alpha1.Operation {
+	var out []*v1alpha1.Operation
+	if p.Supersedes != nil {
+		out = append(out, p.Supersedes)
+	}
+	if p.Beside != nil && p.Stops {
+		out = append(out, p.Beside)
+	}
+	return out
 }

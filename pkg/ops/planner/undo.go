@@ -49,11 +49,13 @@ func lastChange(c *v1alpha1.DatabaseCluster, records []v1alpha1.Operation) *v1al
 	for i := range records {
 		o := &records[i]
 		switch {
+		case OperationOf(o.Spec.Verb).Traits().OnlyReads:
+			continue
 		case o.Active():
 			return o
 		case o.CreationTimestamp.Before(&c.CreationTimestamp):
 			return nil
-		case o.Status.Phase != v1alpha1.PhaseSucceeded, OperationOf(o.Spec.Verb).Traits().OnlyReads:
+		case o.Status.Phase != v1alpha1.PhaseSucceeded:
 			continue
 		}
 		return o

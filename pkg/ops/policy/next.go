@@ -27,8 +27,10 @@ type Input struct {
 	Damaged error
 	// Kept is what is there of a cluster whose record is missing or damaged.
 	Kept store.Kept
-	// Active is the operation in flight; nil if there is none.
-	Active *v1alpha1.Operation
+	// Active is the ordinary operation in flight, Beside the backup; nil if there is none.
+	Active, Beside *v1alpha1.Operation
+	// Hindered: what is wanted was just tried, and can't begin beside the backup.
+	Hindered bool
 	// Backups are the objects that ask for a backup of this cluster and got no
 	// answer yet, oldest first.
 	Backups []v1alpha1.DatabaseBackup
@@ -50,8 +52,8 @@ type Input struct {
 type NextAction struct {
 	// Request is a new operation.
 	Request *planner.Request
-	// Continue takes up the operation in flight, Back steps it back.
-	Continue, Back bool
+	// Continue takes up the operation in flight, or with Beside the backup; Back steps it back.
+	Continue, Beside, Back bool
 	// Link writes into the record whose it is.
 	Link bool
 	// SyncSettings writes what is wanted without an operation into the record.
@@ -65,8 +67,18 @@ type NextAction struct {
 }
 
 // Next says what an operator does next. It is pure. An error says why
-// nothing can be done, and what a person would have to do.
+// nothing can be done, and what a person would have to do. A backup in flight goes on while nothing else is wanted, or
+// can't begin beside it.
 func Next(g Input) (NextAction, error) {
+	m, err := next(g)
+	if g.Beside == nil || g.Active != nil || g.Custom == nil || g.Record == nil || g.Custom.Spec.Paused || m.Rest || m.Link ||
+		m.SyncSettings || m.Request != nil && !g.Hindered {
+		return m, err
+	}
+	return NextAction{Continue: true, Beside: true, Back: g.Back(g.Beside)}, nil
+}
+
+func next(g Input) (NextAction, error) {
 	switch {
 	case g.rewritable():
 		o := v1alpha1.OperationSpec{Cluster: g.Custom.Name, Verb: v1alpha1.VerbRepair,
@@ -131,7 +143,7 @@ func Next(g Input) (NextAction, error) {
 	case planner.Verbs().Bootstraps(o) && ops.Unformed(g.Record) && g.SyncSettings(g.Record.DeepCopy()):
 		return NextAction{SyncSettings: true}, nil
 	default:
-		back := g.Back()
+		back := g.Back(o)
 		if err := needsMachine(o); err != nil && !back && o.Status.Phase != v1alpha1.PhaseCancelling {
 			return NextAction{Rest: true}, err
 		}
@@ -153,7 +165,7 @@ func Next(g Input) (NextAction, error) {
 		// edited since follows once there is a cluster.
 		return conceive(g.Record.DeepCopy()), nil
 	}
-	if len(g.Backups) > 0 {
+	if len(g.Backups) > 0 && g.Beside == nil {
 		// Before what is wanted changes: it costs nothing, and may be wanted for that.
 		return NextAction{Request: Asked(g.Backups[0], g.Custom), Asked: string(g.Backups[0].UID)}, nil
 	}
@@ -171,11 +183,10 @@ func Next(g Input) (NextAction, error) {
 	return NextAction{}, nil
 }
 
-// Back reports whether the operation in flight is to be stepped back: a person
+// Back reports whether an operation in flight is to be stepped back: a person
 // does not want any more what it is about, the object that asked for it is
 // gone, or it keeps the cluster for too long from what else may be needed.
-func (g Input) Back() bool {
-	o := g.Active
+func (g Input) Back(o *v1alpha1.Operation) bool {
 	if needsMachine(o) != nil && planner.Verbs().Cancellable(o) == nil && o.Status.Phase != v1alpha1.PhaseCancelling {
 		return true // who asked for it is gone, as nobody has the lease, and it keeps the cluster from all else
 	}

@@ -3,6 +3,7 @@ package rules
 import (
 	"strings"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 )
 
@@ -25,8 +26,7 @@ func (p Situation) Stopping() *ops.Decision {
 		return nil
 	}
 	if p.Fresh() && !p.Traits.Stopped {
-		return Block(&ops.Error{Kind: ops.Refused, Check: "stopped", Message: p.S.Cluster.Name + " is stopped",
-			Hint: "start it first: kubectl dbop start " + p.S.Cluster.Name})
+		return Stopped(p.S.Cluster)
 	}
 	var names []string
 	for _, m := range p.S.Kube.Members {
@@ -49,6 +49,12 @@ func (p Situation) Stopping() *ops.Decision {
 	return Do(ops.Step{ID: "stop-members", Action: ops.ActionStop, Members: names, Risk: ops.RiskDowntime,
 		Deadline: WaitDeadline,
 		Title:    "Stop " + strings.Join(names, ", ") + " and keep their volumes", Touches: ops.StatefulSets(names)})
+}
+
+// Stopped is the refusal of what takes running members.
+func Stopped(c *v1alpha1.DatabaseCluster) *ops.Decision {
+	return Block(&ops.Error{Kind: ops.Refused, Check: "stopped", Message: c.Name + " is stopped",
+		Hint: "start it first: kubectl dbop start " + c.Name})
 }
 
 // Starting brings back members that have a volume of this incarnation and no

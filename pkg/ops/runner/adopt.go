@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
@@ -96,16 +96,16 @@ func (r *Runner) Release(ctx context.Context, customResources CustomResources, n
 // exclusively does something about a record under the lease of its cluster.
 func (r *Runner) exclusively(ctx context.Context, namespace, name string,
 	do func(*v1alpha1.DatabaseCluster) error) error {
-	lease, err := r.Lock(ctx, namespace, name, func(string, time.Duration) {})
+	held, err := r.lock(ctx, namespace, name, lease.Cluster)
 	if err != nil {
-		return busy(err)
+		return err
 	}
-	defer giveBack(ctx, lease)
+	defer giveBack(ctx, held)
 	record, err := r.Store.GetCluster(ctx, namespace, name)
 	if err != nil {
 		return err
 	}
-	if err := lease.Check(ctx); err != nil {
+	if err := held.Check(ctx); err != nil {
 		return err
 	}
 	return do(record)

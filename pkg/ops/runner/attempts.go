@@ -149,11 +149,16 @@ func (t *attempts) perform(ctx context.Context, s ops.State, step ops.Step) (tim
 	if t.performed {
 		return t.unseen(step, e)
 	}
+	asks := noteSource(t.op, step)
 	if t.open == nil {
 		begin(t.op, step, s.Now)
+	}
+	if t.open == nil || asks {
 		if err := t.loop.save(ctx, t.op); err != nil {
 			return 0, fmt.Errorf("write down step %s before it begins: %w", step.ID, err)
 		}
+	}
+	if t.open == nil {
 		t.open = &step
 		t.loop.Reporter.Started(step)
 	}

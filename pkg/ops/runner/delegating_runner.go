@@ -66,9 +66,9 @@ func (b *DelegatingRunner) Resume(ctx context.Context, namespace, cluster string
 	if err != nil {
 		return nil, err
 	}
-	if active, err := b.Store.ActiveOperation(ctx, namespace, cluster); err != nil {
+	if f, err := b.flight(ctx, namespace, cluster); err != nil {
 		return nil, err
-	} else if !alive || active != nil && policy.NeededDirectory(active) != "" {
+	} else if active := f.First(); !alive || active != nil && policy.NeededDirectory(active) != "" {
 		return b.Runner.Resume(ctx, namespace, cluster, cancel)
 	}
 	if cancel {
@@ -80,7 +80,8 @@ func (b *DelegatingRunner) Resume(ctx context.Context, namespace, cluster string
 	if err != nil {
 		return nil, err
 	}
-	op, err := b.Store.ActiveOperation(ctx, namespace, cluster)
+	f, err := b.flight(ctx, namespace, cluster)
+	op := f.First()
 	switch {
 	case err != nil:
 		return nil, err
@@ -96,6 +97,7 @@ func (b *DelegatingRunner) Resume(ctx context.Context, namespace, cluster string
 		if err := b.turnBack(ctx, op); err != nil {
 			return nil, err
 		}
+		b.noteBeside(f)
 	}
 	return b.follow(ctx, op)
 }

@@ -24,6 +24,7 @@ type ideal struct {
 	performed []string
 	saved     []v1alpha1.Operation
 
+	job     ops.JobState
 	observe func() error
 	perform func(ops.Step) error
 	save    func() error
@@ -76,6 +77,10 @@ func (w *ideal) Save(_ context.Context, op *v1alpha1.Operation) error {
 	w.saved = append(w.saved, *op.DeepCopy())
 	w.state.Operation = op.DeepCopy()
 	return nil
+}
+
+func (w *ideal) ReadJob(context.Context, *v1alpha1.Operation) (ops.JobState, error) {
+	return w.job, nil
 }
 
 func (w *ideal) Changed() <-chan struct{} { return nil }

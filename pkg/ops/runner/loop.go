@@ -119,6 +119,10 @@ func (l *Loop) stopped(ctx context.Context) error {
 // leaseLost is the end of a process that stood still, or did not reach the API
 // server, for so long that another may act.
 func leaseLost(err error) *ops.Error {
+	if errors.Is(err, ErrRewritten) {
+		return &ops.Error{Kind: ops.Failed, Check: "record", Message: "stopped before the next step", Err: err,
+			Hint: "kubectl dbop status shows what goes on"}
+	}
 	return &ops.Error{Kind: ops.Failed, Check: "lease", Message: "stopped before the next step", Err: err,
 		Hint: "another process may have taken over: kubectl dbop status shows what goes on; otherwise the same command " +
 			"continues"}

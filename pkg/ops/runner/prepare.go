@@ -18,14 +18,22 @@ import (
 // kind Refused or Busy. A new request whose plan does not come to its end is
 // refused before its first step; one in flight goes as far as it can.
 func (r *Runner) Prepare(ctx context.Context, namespace string, req planner.Request) (*planner.Prepared, error) {
+	return r.prepare(ctx, namespace, req, func(ctx context.Context) error {
+		return r.seenTaking(ctx, namespace, req.Operation.Cluster)
+	})
+}
+
+// prepare is Prepare; taken is ErrHeld, as an Error, while a process takes the backup in flight.
+func (r *Runner) prepare(ctx context.Context, namespace string, req planner.Request,
+	taken func(context.Context) error) (*planner.Prepared, error) {
 	p := &planner.Prepared{Request: req}
 	o := &p.Request.Operation
-	active, err := r.Store.ActiveOperation(ctx, namespace, o.Cluster)
+	flight, err := r.flight(ctx, namespace, o.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	if !p.Meet(active) {
-		return nil, planner.Verbs().InFlight(active, r.recorded(ctx, active))
+	if before := p.Meet(flight); before != nil {
+		return nil, planner.Verbs().InFlight(before, r.recorded(ctx, before))
 	}
 	cluster, err := r.cluster(ctx, namespace, p)
 	if err != nil {
@@ -65,14 +73,17 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req planner.Requ
 	if err := r.mayGiveWay(p, cluster); err != nil {
 		return nil, err
 	}
+	if err := r.meetBackup(ctx, world, p, taken); err != nil {
+		return nil, err
+	}
 	if b := p.Plan.Blocked; b != nil && (len(p.Plan.Steps) == 0 || p.Continues == nil) {
 		return p, b
 	}
 	if err := Rehearse(ctx, p, world); err != nil {
 		return p, err
 	}
-	if step := stopsFirst(p); step != nil && !p.Plan.Unchanged() {
-		p.Plan.Steps = append([]ops.Step{*step}, p.Plan.Steps...)
+	if !p.Plan.Unchanged() {
+		p.Plan.Steps = append(stopsFirst(p), p.Plan.Steps...)
 	}
 	if step := p.Request.Import; step != nil && !p.Plan.Unchanged() {
 		p.Plan.Steps = append([]ops.Step{*step}, p.Plan.Steps...)
@@ -84,10 +95,11 @@ func (r *Runner) Prepare(ctx context.Context, namespace string, req planner.Requ
 // flight, or of the way back from it. It writes nothing, so what the cluster
 // would want from then on is wanted in the plan only.
 func (r *Runner) PrepareResume(ctx context.Context, namespace, cluster string, cancel bool) (*planner.Prepared, error) {
-	op, err := r.Store.ActiveOperation(ctx, namespace, cluster)
+	flight, err := r.flight(ctx, namespace, cluster)
 	if err != nil {
 		return nil, err
 	}
+	op := flight.First()
 	if op == nil {
 		return nil, nothingInFlight(cluster)
 	}

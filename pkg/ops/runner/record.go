@@ -20,6 +20,17 @@ func begin(op *v1alpha1.Operation, step ops.Step, now time.Time) {
 	op.Status.Journal = append(j, v1alpha1.JournalEntry{Step: step.ID, Title: step.Title, StartedAt: ops.Stamp(now)})
 }
 
+// noteSource writes down which member a backup is about to be taken from, and reports whether that is new: whoever begins
+// something beside it has to leave that member alone.
+func noteSource(op *v1alpha1.Operation, step ops.Step) bool {
+	source := step.Member()
+	if step.Action != ops.ActionBackup || source == "" || op.Status.Facts[v1alpha1.FactSource] == source {
+		return false
+	}
+	ops.SetFact(op, v1alpha1.FactSource, source)
+	return true
+}
+
 // end closes the journal entry of the step.
 func end(op *v1alpha1.Operation, step ops.Step, now time.Time, err error) {
 	for i := len(op.Status.Journal) - 1; i >= 0; i-- {

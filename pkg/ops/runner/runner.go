@@ -23,9 +23,11 @@ type Runner struct {
 	Store  store.Store
 	// Cluster makes the world of one cluster; Close of the returned one is the caller's.
 	Cluster func(namespace, cluster string) ops.ClosableCluster
-	// Lock takes the cluster's lease.
-	Lock func(ctx context.Context, namespace, cluster string,
+	// Lock takes a lease of the cluster.
+	Lock func(ctx context.Context, namespace, cluster string, scope lease.Scope,
 		waiting func(holder string, left time.Duration)) (lease.Lease, error)
+	// Held says who takes a backup of the cluster, for what is only shown; nil for nobody.
+	Held      func(ctx context.Context, namespace, cluster string) (lease.Holding, error)
 	Reporter  ops.Reporter
 	Stop      <-chan struct{}
 	FailPoint func(when string, step ops.Step)
@@ -45,35 +47,35 @@ func (r *Runner) decider() func(engine.Engine, ops.State) ops.Decision {
 // out. What Prepare saw is only a promise: the plan that counts is made under
 // the lease. It returns the record as it ended.
 func (r *Runner) Run(ctx context.Context, namespace string, req planner.Request) (*v1alpha1.Operation, error) {
-	lease, err := r.Lock(ctx, namespace, req.Operation.Cluster, func(holder string, left time.Duration) {
-		r.Reporter.Note(fmt.Sprintf("the lease of %s is held by %s, which does not renew it; taking over in %s",
-			req.Operation.Cluster, holder, left.Round(time.Second)))
-	})
+	op, held, err := r.start(ctx, namespace, req)
 	if err != nil {
-		return nil, busy(err)
+		return nil, err
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ops.SaveGrace)
 		defer cancel()
-		if err := lease.Release(ctx); err != nil {
+		if err := held.Release(ctx); err != nil {
 			r.Reporter.Note("the lease could not be given back: " + err.Error())
 		}
 	}()
-	op, err := r.begin(ctx, namespace, req, lease)
-	if err != nil {
-		return nil, err
+	asked := op.Status.Phase
+	if err := r.loop(ctx, op, &held); err != nil {
+		return op, err
 	}
-	return op, r.loop(ctx, op, &lease)
+	if op.Status.Phase == v1alpha1.PhaseCancelled && asked != v1alpha1.PhaseCancelling {
+		return op, steppedBack(op)
+	}
+	return op, nil
 }
 
 // Resume continues the record in flight, or steps it back, and lifts a pause.
 // The record is nil if there was only a pause.
 func (r *Runner) Resume(ctx context.Context, namespace, cluster string, cancel bool) (*v1alpha1.Operation, error) {
-	lease, err := r.Lock(ctx, namespace, cluster, func(string, time.Duration) {})
+	op, held, err := r.lockFlight(ctx, namespace, cluster, cancel)
 	if err != nil {
-		return nil, busy(err)
+		return nil, err
 	}
-	defer func() { _ = lease.Release(context.WithoutCancel(ctx)) }()
+	defer func() { _ = held.Release(context.WithoutCancel(ctx)) }()
 	if cancel {
 		if err := r.judgeBack(ctx, namespace, cluster); err != nil {
 			return nil, err
@@ -81,10 +83,6 @@ func (r *Runner) Resume(ctx context.Context, namespace, cluster string, cancel b
 	}
 	lifted, err := SetPaused(ctx, r.Store, namespace, cluster, nil)
 	if err != nil && !errors.Is(err, kube.ErrNotFound) {
-		return nil, err
-	}
-	op, err := r.Store.ActiveOperation(ctx, namespace, cluster)
-	if err != nil {
 		return nil, err
 	}
 	if op == nil && lifted {
@@ -96,10 +94,10 @@ func (r *Runner) Resume(ctx context.Context, namespace, cluster string, cancel b
 	if err := r.redirect(ctx, op, cancel); err != nil {
 		return nil, err
 	}
-	if err := r.continueRecord(ctx, op, lease); err != nil {
+	if err := r.continueRecord(ctx, op, held); err != nil {
 		return nil, err
 	}
-	return op, r.loop(ctx, op, &lease)
+	return op, r.loop(ctx, op, &held)
 }
 
 func nothingInFlight(cluster string) error {
@@ -131,7 +129,14 @@ func (r *Runner) loop(ctx context.Context, op *v1alpha1.Operation, held *lease.L
 		if ops.Retry(ctx, func() error { return r.regain(ctx, op, held) }, lease.ErrLost) != nil {
 			return lost
 		}
-		r.Reporter.Note("the lease was lost for want of an answer; nobody took it, going on")
+		switch {
+		case errors.Is(lost, ErrRewritten) && op.Status.Phase == v1alpha1.PhaseCancelled:
+			return steppedBack(op)
+		case errors.Is(lost, ErrRewritten):
+			r.Reporter.Note(fmt.Sprintf("somebody asked for something else of operation %s; going on with that", op.Name))
+		default:
+			r.Reporter.Note("the lease was lost for want of an answer; nobody took it, going on")
+		}
 	}
 }
 
@@ -162,8 +167,11 @@ func (r *Runner) under(ctx context.Context, op *v1alpha1.Operation, held lease.L
 // busy names the holder of a lease that is alive.
 func busy(err error) error {
 	if held, ok := errors.AsType[*lease.HeldError](err); ok {
-		return &ops.Error{Kind: ops.Busy, Check: "lease", Message: held.Error(),
-			Hint: "wait for it to end, or stop that process; then repeat the command", Err: lease.ErrHeld}
+		hint := "wait for it to end, or stop that process; then repeat the command"
+		if held.Scope == lease.Backup {
+			hint = fmt.Sprintf("wait for it to end, or stop it: kubectl dbop cancel %s; then repeat the command", held.Cluster)
+		}
+		return &ops.Error{Kind: ops.Busy, Check: "lease", Message: held.Error(), Hint: hint, Err: lease.ErrHeld}
 	}
 	return err
 }

@@ -76,7 +76,7 @@ func TestRunnerRefuses(t *testing.T) {
 			sh.operations = append(sh.operations, underWay(v1alpha1.VerbUpgrade))
 		}, ops.Busy, "operation"},
 		{"somebody holds it", scale(5), func(_ *shelf, r *Runner) {
-			r.Lock = func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
+			r.Lock = func(context.Context, string, string, lease.Scope, func(string, time.Duration)) (lease.Lease, error) {
 				return nil, &lease.HeldError{Cluster: "db", Holder: "eve@far"}
 			}
 		}, ops.Busy, "lease"},
@@ -151,7 +151,7 @@ func TestRunnerIsKilledAnywhere(t *testing.T) {
 					if n := len(sh.operations); n != 1 && first != nil {
 						t.Errorf("%d records", n)
 					}
-					if active, _ := sh.ActiveOperation(context.Background(), "", ""); active != nil {
+					if active := sh.first(); active != nil {
 						t.Errorf("still in flight: %+v", active.Status)
 					}
 				})

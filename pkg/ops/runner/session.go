@@ -13,7 +13,7 @@ import (
 )
 
 // Session carries out the operation of one cluster one attempt at a time, for a
-// driver that has many clusters to manage. It holds the cluster's lease
+// driver that has many clusters to manage. It holds a lease of the cluster
 // from Open to Close. It is what Run does, cut at every attempt: the same
 // decisions, journal, deadlines and guards.
 type Session struct {
@@ -25,26 +25,27 @@ type Session struct {
 }
 
 // Open takes the lease and writes the request down, or, for nil, takes up the
-// record in flight as it is. Back, if set, says whether that is to be
+// record in flight as it is: the ordinary one if there is one, else the backup. Back, if set, says whether that is to be
 // stepped back; it is asked under the lease, when nobody else is writing down
 // what they want.
 func (r *Runner) Open(ctx context.Context, namespace, cluster string, req *planner.Request,
 	back func(*v1alpha1.Operation) (bool, error)) (*Session, error) {
-	lease, err := r.Lock(ctx, namespace, cluster, func(string, time.Duration) {})
-	if err != nil {
-		return nil, busy(err)
-	}
-	var op *v1alpha1.Operation
 	if req != nil {
-		op, err = r.begin(ctx, namespace, *req, lease)
-	} else {
-		op, err = r.takeUp(ctx, namespace, cluster, back, lease)
+		op, held, err := r.start(ctx, namespace, *req)
+		if err != nil {
+			return nil, err
+		}
+		return r.session(op, held, true), nil
 	}
+	op, held, err := r.lockFlight(ctx, namespace, cluster, false)
 	if err != nil {
-		giveBack(ctx, lease)
 		return nil, err
 	}
-	return r.session(op, lease, true), nil
+	if err = r.takeUp(ctx, namespace, cluster, op, back, held); err != nil {
+		giveBack(ctx, held)
+		return nil, err
+	}
+	return r.session(op, held, true), nil
 }
 
 // session is the driver of a record under a lease, for the command line, which
@@ -53,39 +54,36 @@ func (r *Runner) session(op *v1alpha1.Operation, held lease.Lease, many bool) *S
 	s := &Session{runner: r, lease: held, op: op, cluster: r.Cluster(op.Namespace, op.Spec.Cluster)}
 	executor.SelectFacts(s.cluster, op.Spec.Verb, true)
 	executor.Holding(s.cluster, held)
-	s.loop = &Loop{Engine: r.Engine, Cluster: s.cluster, Reporter: r.Reporter, Guard: held.Check, Stop: r.Stop,
+	s.loop = &Loop{Engine: r.Engine, Cluster: s.cluster, Reporter: r.Reporter, Guard: s.guard, Stop: r.Stop,
 		Poll:      r.Poll,
 		FailPoint: r.FailPoint, Decide: r.decider(), Many: many}
 	return s
 }
 
 // takeUp continues the record in flight. One that steps back goes on doing so.
-func (r *Runner) takeUp(ctx context.Context, namespace, cluster string, back func(*v1alpha1.Operation) (bool, error),
-	lease lease.Lease) (*v1alpha1.Operation, error) {
-	op, err := r.Store.ActiveOperation(ctx, namespace, cluster)
-	if err != nil {
-		return nil, err
-	}
+func (r *Runner) takeUp(ctx context.Context, namespace, cluster string, op *v1alpha1.Operation,
+	back func(*v1alpha1.Operation) (bool, error), held lease.Lease) error {
 	if op == nil {
-		return nil, nothingInFlight(cluster)
+		return nothingInFlight(cluster)
 	}
 	cancel := false
 	if back != nil {
+		var err error
 		if cancel, err = back(op); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if cancel && op.Status.Phase != v1alpha1.PhaseCancelling {
 		if err := r.judgeBack(ctx, namespace, cluster); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if cancel || op.Status.Phase != v1alpha1.PhaseCancelling {
 		if err := r.redirect(ctx, op, cancel); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return op, r.continueRecord(ctx, op, lease)
+	return r.continueRecord(ctx, op, held)
 }
 
 // Next makes one attempt. After the last one done is true and the record closed;
@@ -100,9 +98,12 @@ func (s *Session) Next(ctx context.Context) (done bool, again time.Duration, err
 	return done, again, err
 }
 
-// holding is a context that ends when the lease is lost.
+// holding is a context that ends when the lease is lost, or the record is not ours any more.
 func (s *Session) holding(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	if s.rewritable() {
+		go s.watchRecord(ctx, s.op.Status.Phase, cancel)
+	}
 	go func() {
 		select {
 		case <-s.lease.Lost():

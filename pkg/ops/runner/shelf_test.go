@@ -107,13 +107,19 @@ func (s *shelf) GetOperation(_ context.Context, _, name string) (*v1alpha1.Opera
 	return nil, kube.ErrNotFound
 }
 
-func (s *shelf) ActiveOperation(context.Context, string, string) (*v1alpha1.Operation, error) {
+func (s *shelf) ActiveOperations(context.Context, string, string) (out []v1alpha1.Operation, _ error) {
 	for _, o := range s.operations {
 		if o.Active() {
-			return o.DeepCopy(), nil
+			out = append(out, *o.DeepCopy())
 		}
 	}
-	return nil, nil //nolint:nilnil // as the contract says
+	return out, nil
+}
+
+// first is the operation in flight, and without one the backup; nil for nothing.
+func (s *shelf) first() *v1alpha1.Operation {
+	active, _ := s.ActiveOperations(context.Background(), "", "")
+	return planner.Verbs().Flight(active).First()
 }
 
 func (s *shelf) ListOperations(context.Context, string, string) ([]v1alpha1.Operation, error) {
@@ -132,10 +138,7 @@ type shelved struct {
 }
 
 func (w shelved) Observe(ctx context.Context) (ops.State, error) {
-	w.state.Operation = nil
-	if active, _ := w.shelf.ActiveOperation(ctx, "", ""); active != nil {
-		w.state.Operation = active
-	}
+	w.state.Operation = w.shelf.first()
 	w.state.Cluster = w.shelf.cluster.DeepCopy()
 	return w.ideal.Observe(ctx)
 }
@@ -169,7 +172,7 @@ func (free) Regain(context.Context) (lease.Lease, error) { return nil, lease.Err
 func newRunner(sh *shelf, w *ideal) *Runner {
 	return &Runner{Engine: opstest.Stub{}, Store: sh, Reporter: ops.Silent{}, Poll: time.Second,
 		Cluster: func(string, string) ops.ClosableCluster { return shelved{w, sh} },
-		Lock: func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
+		Lock: func(context.Context, string, string, lease.Scope, func(string, time.Duration)) (lease.Lease, error) {
 			return free{}, nil
 		}}
 }

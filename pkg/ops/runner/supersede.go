@@ -53,13 +53,24 @@ func (r *Runner) mayGiveWay(p *planner.Prepared, c *v1alpha1.DatabaseCluster) er
 	return e
 }
 
-// stopsFirst is the step that stops the Job of the backup that the request puts an end to; nil where none runs.
-func stopsFirst(p *planner.Prepared) *ops.Step {
-	if p.Supersedes == nil || !ops.JobStarted(p.Supersedes) {
+// stopsFirst are the steps that stop the Jobs of the backups that the request puts an end to.
+func stopsFirst(p *planner.Prepared) []ops.Step {
+	var out []ops.Step
+	for _, old := range p.Ended() {
+		if step := stopsJob(old); step != nil {
+			out = append(out, *step)
+		}
+	}
+	return out
+}
+
+// stopsJob is the step that stops the Job which takes the backup of an operation; nil where none does.
+func stopsJob(old *v1alpha1.Operation) *ops.Step {
+	if !ops.JobStarted(old) {
 		return nil
 	}
-	step := backups.StopJob(p.Supersedes)
-	step.Title += fmt.Sprintf(" %s to %s", p.Supersedes.Spec.Backup, p.Supersedes.Spec.Repository)
+	step := backups.StopJob(old)
+	step.Title += fmt.Sprintf(" %s to %s", old.Spec.Backup, old.Spec.Repository)
 	return &step
 }
 
@@ -72,12 +83,12 @@ func onlyBacksUp(op *v1alpha1.Operation) bool {
 // backups of a cluster do not overlap, and no member restarts under one. A crash on the way leaves the record in
 // flight, so that the next request finds it and does the same. What ends or recovers the cluster does not wait for the
 // pod: its node may be lost, and the Job makes no other.
-func (r *Runner) stopFirst(ctx context.Context, p *planner.Prepared, held lease.Lease) error {
-	step := stopsFirst(p)
+func (r *Runner) stopFirst(ctx context.Context, p *planner.Prepared, old *v1alpha1.Operation,
+	held lease.Lease) error {
+	step := stopsJob(old)
 	if step == nil {
 		return nil
 	}
-	old := p.Supersedes
 	s := r.session(old, held, false)
 	defer closeQuietly(s.cluster)
 	ctx, cancel := s.holding(ctx)

@@ -130,7 +130,7 @@ func follow(t *testing.T, name, text string, r *Runner, sh *shelf, s ops.State) 
 			over = verb == "delete"
 			p := &planner.Prepared{Request: planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
 				Verb: v1alpha1.Verb(verb)}}}
-			if !p.Meet(s.Operation) {
+			if p.Meet(ops.Flight{Ordinary: s.Operation}) != nil {
 				t.Errorf("%s: %s of %q meets %s", name, verb, text, s.Operation.Spec.Verb)
 			}
 		}

@@ -22,8 +22,13 @@ func (r *Runner) begin(ctx context.Context, namespace string, req planner.Reques
 	if err := r.writeLost(ctx, namespace, req); err != nil {
 		return nil, err
 	}
-	p, err := r.Prepare(ctx, namespace, req)
+	backup := &backupLease{runner: r, namespace: namespace, cluster: req.Operation.Cluster}
+	defer backup.giveBack(ctx)
+	p, err := r.prepare(ctx, namespace, req, backup.take)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.endBackup(ctx, p, backup, lease); err != nil {
 		return nil, err
 	}
 	op, err := r.accept(ctx, namespace, p, lease)
@@ -115,11 +120,15 @@ func (r *Runner) correct(ctx context.Context, namespace string, p *planner.Prepa
 
 // supersede ends the record that the request takes over from.
 func (r *Runner) supersede(ctx context.Context, p *planner.Prepared, lease lease.Lease) error {
-	old := p.Supersedes
-	if old == nil {
+	if p.Supersedes == nil {
 		return nil
 	}
-	if err := r.stopFirst(ctx, p, lease); err != nil {
+	return r.endRecord(ctx, p, p.Supersedes, lease)
+}
+
+// endRecord stops what an operation in flight has under way without a process, and says in its record who ended it.
+func (r *Runner) endRecord(ctx context.Context, p *planner.Prepared, old *v1alpha1.Operation, lease lease.Lease) error {
+	if err := r.stopFirst(ctx, p, old, lease); err != nil {
 		return err
 	}
 	if ops.Untouched(old) {

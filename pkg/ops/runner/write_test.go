@@ -103,7 +103,7 @@ func TestRunnerWritesNothingWithoutLease(t *testing.T) {
 	for observations, records := range []int{0, 0, 1, 1} {
 		onShelf(t, func(sh *shelf, r *Runner) {
 			r.Store = &flaky{shelf: sh, err: opstest.ErrStub}
-			r.Lock = func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
+			r.Lock = func(context.Context, string, string, lease.Scope, func(string, time.Duration)) (lease.Lease, error) {
 				return &losing{observations: observations}, nil
 			}
 			if _, err := r.Run(context.Background(), "shop", scale(5)); !errors.Is(err, lease.ErrLost) {
@@ -138,7 +138,7 @@ func TestRunnerTakesALostLeaseBack(t *testing.T) {
 	for observations := 2; observations < 6; observations++ {
 		onShelf(t, func(sh *shelf, r *Runner) {
 			regained := 0
-			r.Lock = func(context.Context, string, string, func(string, time.Duration)) (lease.Lease, error) {
+			r.Lock = func(context.Context, string, string, lease.Scope, func(string, time.Duration)) (lease.Lease, error) {
 				return &forgetful{losing{observations: observations}, &regained}, nil
 			}
 			op, err := r.Run(context.Background(), "shop", scale(5))

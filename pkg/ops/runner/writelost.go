@@ -15,7 +15,8 @@ func (r *Runner) writeLost(ctx context.Context, namespace string, req planner.Re
 	if c == nil || req.Operation.Verb != v1alpha1.VerbRepair {
 		return nil
 	}
-	active, err := r.Store.ActiveOperation(ctx, namespace, c.Name)
+	flight, err := r.flight(ctx, namespace, c.Name)
+	active := flight.Ordinary
 	if err != nil || active == nil || active.Spec.Verb == v1alpha1.VerbRepair || active.Spec.Verb == v1alpha1.VerbDelete {
 		return err
 	}
