@@ -42,7 +42,7 @@ func (v *reconciliation) gather(ctx context.Context, from client.Reader) error {
 	}
 	v.asked = nil
 	open := map[types.UID]bool{}
-	active := v.charge.Beside
+	active := v.charge.Backup
 	v.charge.Orphan = active != nil && active.Spec.Object != ""
 	for i := range list.Items {
 		b := &list.Items[i]

@@ -291,6 +291,8 @@ type world struct {
 	facts observe.Facts
 	view  engine.View
 	steps []string
+	// job takes a backup.
+	job ops.JobState
 	// before is asked before each step; an error fails it.
 	before func(ops.Step) error
 }
@@ -357,6 +359,11 @@ func (w *world) Perform(ctx context.Context, s ops.State, step ops.Step, _ func(
 func (w *world) Save(ctx context.Context, op *v1alpha1.Operation) error {
 	return w.b.store.UpdateOperation(ctx, op)
 }
+
+func (w *world) ReadJob(context.Context, *v1alpha1.Operation) (ops.JobState, error) {
+	return w.job, nil
+}
+
 func (w *world) Changed() <-chan struct{} { return nil }
 func (w *world) Close() error             { return nil }
 

@@ -43,6 +43,9 @@ func (s *sheet) conditions(c *v1alpha1.DatabaseCluster) {
 		if s.why != "" {
 			message += ": " + s.why
 		}
+		if s.holder != "" {
+			message += "; what is wanted waits: " + s.holder
+		}
 		set(conditionReconciling, metav1.ConditionTrue, "Operation", message)
 	case s.holder != "":
 		reconciling = true

@@ -93,7 +93,7 @@ func (v *reconciliation) read(ctx context.Context, fresh bool) error {
 	}
 	v.custom = c
 	v.charge = policy.Input{Custom: c, Definition: definition, Now: time.Now()}
-	v.charge.Hindered = time.Now().Before(v.tracker.hindered)
+	v.charge.Hindered = time.Now().Before(v.tracker.hindrance.until)
 	if s := v.tracker.session; s != nil && s.Seen().Cluster != nil && runner.ScopeOf(s.Operation()) == lease.Cluster {
 		v.charge.Record, v.charge.Active = s.Seen().Cluster, s.Operation()
 		v.tracker.compare(&v.charge)
@@ -116,7 +116,7 @@ func (v *reconciliation) read(ctx context.Context, fresh bool) error {
 	if err != nil {
 		return err
 	}
-	v.charge.Active, v.charge.Beside = flight.Ordinary, flight.Beside
+	v.charge.Active, v.charge.Backup = flight.Ordinary, flight.Backup
 	v.tracker.compare(&v.charge)
 	v.resolve()
 	if !fresh && v.tracker.unlinked(v.charge) {
@@ -145,7 +145,7 @@ func (v *reconciliation) about() string {
 	if v.custom != nil {
 		out = fmt.Sprintf("%s %d", v.custom.UID, v.custom.Generation)
 	}
-	for _, o := range []*v1alpha1.Operation{v.charge.Active, v.charge.Beside} {
+	for _, o := range []*v1alpha1.Operation{v.charge.Active, v.charge.Backup} {
 		if o != nil {
 			out += " " + o.Name
 		}
@@ -198,8 +198,8 @@ func (v *reconciliation) move(ctx context.Context) (time.Duration, error) {
 		return time.Millisecond, v.write(ctx, m)
 	case m.Link, m.Confirm:
 		return time.Millisecond, v.write(ctx, m)
-	case m.Beside:
-		return v.beside(ctx)
+	case m.Backup:
+		return v.backUp(ctx)
 	case m.Continue && v.tracker.session != nil:
 		return v.attempt(ctx)
 	case m.Continue:
@@ -209,7 +209,7 @@ func (v *reconciliation) move(ctx context.Context) (time.Duration, error) {
 	case m.Request != nil:
 		again, err := v.open(ctx, m.Request)
 		if v.hindered(ctx, err) {
-			return v.beside(ctx)
+			return v.backUp(ctx)
 		}
 		if err != nil && v.tracker.session == nil {
 			return v.nevertheless(ctx, err)

@@ -99,7 +99,7 @@ func (v *reconciliation) unserved() error {
 
 // waitsFor is what comes first.
 func (v *reconciliation) waitsFor() string {
-	op := cmp.Or(v.charge.Active, v.charge.Beside)
+	op := cmp.Or(v.charge.Active, v.charge.Backup)
 	if s := v.tracker.session; s != nil {
 		op = s.Operation()
 	}

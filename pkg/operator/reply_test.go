@@ -134,7 +134,7 @@ func TestReply(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			op := flight.Beside
+			op := flight.Backup
 			op.Status.Phase = v1alpha1.PhaseCancelling
 			if err := b.store.UpdateOperation(t.Context(), op); err != nil {
 				t.Fatal(err)

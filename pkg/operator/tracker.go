@@ -42,8 +42,8 @@ type tracker struct {
 	askers map[types.UID]asker
 	// observed is when the cluster was last observed without an operation.
 	looked time.Time
-	// hindered is until when what is wanted is left alone, because it can't begin beside the backup in flight.
-	hindered time.Time
+	// hindrance is about what is wanted, while a backup is in flight.
+	hindrance hindrance
 	// touched is set when pods or volumes change: what could not be done may be possible now.
 	touched atomic.Bool
 	// failed is when it failed last.

@@ -3,9 +3,9 @@ package ops
 import "github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 
 // Flight is what is in flight of a cluster: at most one ordinary operation, and beside it one that leaves the cluster as
-// it is, see Manners.Beside. Each is carried out under a lease of its own, and both begin under that of the cluster.
+// it is, see Manners.Alongside. Each is carried out under a lease of its own, and both begin under that of the cluster.
 type Flight struct {
-	Ordinary, Beside *v1alpha1.Operation
+	Ordinary, Backup *v1alpha1.Operation
 }
 
 // Flight sorts the records in flight of a cluster, oldest first. Should two of a kind be among them, which only a writer
@@ -15,8 +15,8 @@ func (v Verbs) Flight(active []v1alpha1.Operation) Flight {
 	for i := range active {
 		o := &active[i]
 		slot := &f.Ordinary
-		if v.of(o.Spec.Verb).Beside {
-			slot = &f.Beside
+		if v.of(o.Spec.Verb).Alongside {
+			slot = &f.Backup
 		}
 		if *slot == nil {
 			*slot = o
@@ -30,5 +30,5 @@ func (f Flight) First() *v1alpha1.Operation {
 	if f.Ordinary != nil {
 		return f.Ordinary
 	}
-	return f.Beside
+	return f.Backup
 }

@@ -11,9 +11,9 @@ type Manners struct {
 	StepsBack func(op *v1alpha1.Operation) bool
 	// Same reports whether two requests of the verb for one cluster ask for the same; nil for always.
 	Same func(have, asked v1alpha1.OperationSpec) bool
-	// Beside: it leaves the cluster as it is, and goes on beside operations that leave alone what it reads. It is taken
+	// Alongside: it leaves the cluster as it is, and goes on beside operations that leave alone what it reads. It is taken
 	// under a lease of its own.
-	Beside bool
+	Alongside bool
 	// Ends the cluster, whatever its members say of their identity.
 	Ends bool
 	// Recovers what no other operation outlasts, a lost quorum or leader: it weighs why members crash.

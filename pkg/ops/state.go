@@ -184,7 +184,7 @@ func (s State) Verb() v1alpha1.Verb {
 
 // First is what resume and cancel act on: the operation in flight, and without one the backup; nil for nothing.
 func (s State) First() *v1alpha1.Operation {
-	return Flight{Ordinary: s.Operation, Beside: s.Backup}.First()
+	return Flight{Ordinary: s.Operation, Backup: s.Backup}.First()
 }
 
 // Stopped reports whether the operation in flight was left by the process that

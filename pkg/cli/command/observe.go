@@ -66,7 +66,7 @@ func (f *Factory) Observe(ctx context.Context, t *clients.Target, world ops.Clus
 	if err != nil {
 		return s, err
 	}
-	s.Operation, s.Backup = flight.Ordinary, flight.Beside
+	s.Operation, s.Backup = flight.Ordinary, flight.Backup
 	// Without the right to see the lease, who works on the cluster is not told.
 	if h, err := f.Clients.Holding(ctx, t.Namespace, t.Cluster.Name, runner.ScopeOf(flight.First())); err == nil {
 		s.Holding = &h

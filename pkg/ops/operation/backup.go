@@ -20,7 +20,7 @@ func (Backup) Traits() rules.Traits { return rules.Traits{SparesMembers: true, O
 // Manners implements rules.Operation.
 func (Backup) Manners() ops.Manners {
 	return ops.Manners{
-		Beside:    true,
+		Alongside: true,
 		StepsBack: ops.Anytime,
 		// The next run of the schedule takes another, where this one was taken and could not be verified, or could not
 		// delete older ones.

@@ -28,9 +28,9 @@ type Prepared struct {
 	Continues *v1alpha1.Operation
 	// Supersedes is the record that this request ends.
 	Supersedes *v1alpha1.Operation
-	// Beside is the backup in flight beside this request; nil if there is none, or if the request is about it.
-	Beside *v1alpha1.Operation
-	// Stops: Beside can't go on, and ends first.
+	// Backup is the one in flight beside this request; nil if there is none, or if the request is about it.
+	Backup *v1alpha1.Operation
+	// Stops: Backup can't go on, and ends first.
 	Stops bool
 	// Corrects: the cluster has yet to form, and was requested in another way before, see Correct.
 	Corrects bool
@@ -56,17 +56,17 @@ func (p *Prepared) Record(namespace string) *v1alpha1.Operation {
 // whatever began since.
 func (p *Prepared) Meet(f ops.Flight) *v1alpha1.Operation {
 	o := p.Request.Operation
-	if !OperationOf(o.Verb).Manners().Beside {
-		p.Beside = f.Beside
+	if !OperationOf(o.Verb).Manners().Alongside {
+		p.Backup = f.Backup
 		return p.meet(f.Ordinary)
 	}
 	switch {
-	case f.Beside == nil:
+	case f.Backup == nil:
 		return p.meet(f.Ordinary)
-	case f.Ordinary == nil, Verbs().Continues(o, f.Beside):
-		return p.meet(f.Beside)
+	case f.Ordinary == nil, Verbs().Continues(o, f.Backup):
+		return p.meet(f.Backup)
 	}
-	return f.Beside
+	return f.Backup
 }
 
 // meet judges one record.
@@ -89,8 +89,8 @@ func (p *Prepared) Ended() []*v1alpha1.Operation {
 	if p.Supersedes != nil {
 		out = append(out, p.Supersedes)
 	}
-	if p.Beside != nil && p.Stops {
-		out = append(out, p.Beside)
+	if p.Backup != nil && p.Stops {
+		out = append(out, p.Backup)
 	}
 	return out
 }

@@ -48,7 +48,7 @@ func TestOperatorLeavesDirectoriesAlone(t *testing.T) {
 			g.Active.Spec.Version = g.Custom.Spec.Version
 			row.change(g.Active)
 			if g.Active.Spec.Verb == v1alpha1.VerbBackup {
-				g.Active, g.Beside = nil, g.Active
+				g.Active, g.Backup = nil, g.Active
 			}
 			if got := told(Next(g)); got != row.want {
 				t.Errorf("%q, want %q", got, row.want)

@@ -27,8 +27,8 @@ type Input struct {
 	Damaged error
 	// Kept is what is there of a cluster whose record is missing or damaged.
 	Kept store.Kept
-	// Active is the ordinary operation in flight, Beside the backup; nil if there is none.
-	Active, Beside *v1alpha1.Operation
+	// Active is the ordinary operation in flight, Backup the backup; nil if there is none.
+	Active, Backup *v1alpha1.Operation
 	// Hindered: what is wanted was just tried, and can't begin beside the backup.
 	Hindered bool
 	// Backups are the objects that ask for a backup of this cluster and got no
@@ -52,8 +52,8 @@ type Input struct {
 type NextAction struct {
 	// Request is a new operation.
 	Request *planner.Request
-	// Continue takes up the operation in flight, or with Beside the backup; Back steps it back.
-	Continue, Beside, Back bool
+	// Continue takes up the operation in flight, or with Backup the backup; Back steps it back.
+	Continue, Backup, Back bool
 	// Link writes into the record whose it is.
 	Link bool
 	// SyncSettings writes what is wanted without an operation into the record.
@@ -71,11 +71,11 @@ type NextAction struct {
 // can't begin beside it.
 func Next(g Input) (NextAction, error) {
 	m, err := next(g)
-	if g.Beside == nil || g.Active != nil || g.Custom == nil || g.Record == nil || g.Custom.Spec.Paused || m.Rest || m.Link ||
+	if g.Backup == nil || g.Active != nil || g.Custom == nil || g.Record == nil || g.Custom.Spec.Paused || m.Rest || m.Link ||
 		m.SyncSettings || m.Request != nil && !g.Hindered {
 		return m, err
 	}
-	return NextAction{Continue: true, Beside: true, Back: g.Back(g.Beside)}, nil
+	return NextAction{Continue: true, Backup: true, Back: g.Back(g.Backup)}, nil
 }
 
 func next(g Input) (NextAction, error) {
@@ -165,7 +165,7 @@ func next(g Input) (NextAction, error) {
 		// edited since follows once there is a cluster.
 		return conceive(g.Record.DeepCopy()), nil
 	}
-	if len(g.Backups) > 0 && g.Beside == nil {
+	if len(g.Backups) > 0 && g.Backup == nil {
 		// Before what is wanted changes: it costs nothing, and may be wanted for that.
 		return NextAction{Request: Asked(g.Backups[0], g.Custom), Asked: string(g.Backups[0].UID)}, nil
 	}

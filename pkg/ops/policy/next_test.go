@@ -229,53 +229,53 @@ func TestNext(t *testing.T) {
 		}, "rest "},
 		{"one, of a name that the command line took", func(g *Input) { g.Backups, g.Record.Annotations = asking(), nil },
 			"rest refused by name-taken"},
-		{"a backup whose object is gone", func(g *Input) { g.Beside, g.Orphan = of(running(v1alpha1.VerbBackup)), true },
+		{"a backup whose object is gone", func(g *Input) { g.Backup, g.Orphan = of(running(v1alpha1.VerbBackup)), true },
 			"continue back "},
 		{"a backup whose object is gone, given up already", func(g *Input) {
-			g.Beside, g.Orphan = of(running(v1alpha1.VerbBackup)), true
-			g.Beside.Status.Phase = v1alpha1.PhaseCancelling
+			g.Backup, g.Orphan = of(running(v1alpha1.VerbBackup)), true
+			g.Backup.Status.Phase = v1alpha1.PhaseCancelling
 		}, "continue "},
 		{"a backup that came to a halt", func(g *Input) {
-			g.Beside, g.Now = halted(running(v1alpha1.VerbBackup)), opstest.Now().Add(askedPatience)
+			g.Backup, g.Now = halted(running(v1alpha1.VerbBackup)), opstest.Now().Add(askedPatience)
 		}, "continue "},
 		{"a backup that came to a halt long ago", func(g *Input) {
-			g.Beside, g.Now = halted(running(v1alpha1.VerbBackup)), opstest.Now().Add(askedPatience+time.Second)
+			g.Backup, g.Now = halted(running(v1alpha1.VerbBackup)), opstest.Now().Add(askedPatience+time.Second)
 		}, "continue back "},
 		{"a long backup", func(g *Input) {
-			g.Beside, g.Now = halted(running(v1alpha1.VerbBackup)), opstest.Now().Add(24*time.Hour)
-			g.Beside.Status.Phase = v1alpha1.PhaseRunning
+			g.Backup, g.Now = halted(running(v1alpha1.VerbBackup)), opstest.Now().Add(24*time.Hour)
+			g.Backup.Status.Phase = v1alpha1.PhaseRunning
 		}, "continue "},
 		{"a person's backup that came to a halt long ago", func(g *Input) {
-			g.Beside, g.Now = halted(running(v1alpha1.VerbBackup)), opstest.Now().Add(24*time.Hour)
-			g.Beside.Spec.Object = ""
+			g.Backup, g.Now = halted(running(v1alpha1.VerbBackup)), opstest.Now().Add(24*time.Hour)
+			g.Backup.Spec.Object = ""
 		}, "continue "},
 		{"a backup whose object is gone, in a pause", func(g *Input) {
-			g.Beside, g.Orphan, g.Custom.Spec.Paused, g.Record.Spec.Paused = of(running(v1alpha1.VerbBackup)),
+			g.Backup, g.Orphan, g.Custom.Spec.Paused, g.Record.Spec.Paused = of(running(v1alpha1.VerbBackup)),
 				true, true, true
 		}, "observe "},
-		{"a backup, and a difference", func(g *Input) { g.Beside, g.Custom.Spec.Members = running(v1alpha1.VerbBackup), 5 },
+		{"a backup, and a difference", func(g *Input) { g.Backup, g.Custom.Spec.Members = running(v1alpha1.VerbBackup), 5 },
 			"scale "},
 		{"a backup, and a difference that just could not begin beside it", func(g *Input) {
-			g.Beside, g.Custom.Spec.Members, g.Hindered = running(v1alpha1.VerbBackup), 5, true
+			g.Backup, g.Custom.Spec.Members, g.Hindered = running(v1alpha1.VerbBackup), 5, true
 		}, "continue "},
 		{"a backup, and a difference that can't be", func(g *Input) {
-			g.Beside, g.Custom.Spec.TLS.Disabled = running(v1alpha1.VerbBackup), true
+			g.Backup, g.Custom.Spec.TLS.Disabled = running(v1alpha1.VerbBackup), true
 		}, "continue "},
 		{"a backup, and an operation", func(g *Input) {
-			g.Beside, g.Active = of(running(v1alpha1.VerbBackup)), running(v1alpha1.VerbRestart)
+			g.Backup, g.Active = of(running(v1alpha1.VerbBackup)), running(v1alpha1.VerbRestart)
 		}, "continue "},
 		{"a backup whose object is gone, and an operation", func(g *Input) {
-			g.Beside, g.Orphan, g.Active = of(running(v1alpha1.VerbBackup)), true, running(v1alpha1.VerbRestart)
+			g.Backup, g.Orphan, g.Active = of(running(v1alpha1.VerbBackup)), true, running(v1alpha1.VerbRestart)
 		}, "continue "},
 		{"a backup, and another one that is asked for", func(g *Input) {
-			g.Beside, g.Backups = running(v1alpha1.VerbBackup), asking()
+			g.Backup, g.Backups = running(v1alpha1.VerbBackup), asking()
 		}, "continue "},
 		{"a backup, and what counts at once", func(g *Input) {
-			g.Beside, g.Custom.Spec.Registry = running(v1alpha1.VerbBackup), "mirror"
+			g.Backup, g.Custom.Spec.Registry = running(v1alpha1.VerbBackup), "mirror"
 		}, "inherit "},
 		{"a backup of a cluster that was deleted", func(g *Input) {
 			deletedAndConfirmed(g)
-			g.Beside = running(v1alpha1.VerbBackup)
+			g.Backup = running(v1alpha1.VerbBackup)
 		}, "delete "},
 		{"deleted, and only the record of that is left", func(g *Input) {
 			g.Custom, g.Record, g.Active = nil, nil, running(v1alpha1.VerbDelete)

@@ -54,7 +54,7 @@ func (r *Runner) start(ctx context.Context, namespace string, req planner.Reques
 func (r *Runner) again(ctx context.Context, namespace string, req planner.Request,
 	own lease.Lease) (*v1alpha1.Operation, error) {
 	f, err := r.flight(ctx, namespace, req.Operation.Cluster)
-	if err != nil || f.Beside == nil || !planner.Verbs().Continues(req.Operation, f.Beside) {
+	if err != nil || f.Backup == nil || !planner.Verbs().Continues(req.Operation, f.Backup) {
 		return nil, err
 	}
 	p, err := r.prepare(ctx, namespace, req, alreadyHeld)
@@ -94,7 +94,7 @@ func (r *Runner) lockFlight(ctx context.Context, namespace, cluster string, canc
 		scope := ScopeOf(first)
 		held, err := r.lock(ctx, namespace, cluster, scope)
 		if errors.Is(err, lease.ErrHeld) && cancel && scope == lease.Backup {
-			held, err = r.wrest(ctx, first, wrestPatience)
+			held, err = r.wrest(ctx, first, wrestWithin)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -122,27 +122,27 @@ func (r *Runner) lockFlight(ctx context.Context, namespace, cluster string, canc
 
 // noteBeside says that a backup goes on, although what is beside it is cancelled.
 func (r *Runner) noteBeside(f ops.Flight) {
-	if f.Ordinary != nil && f.Beside != nil {
+	if f.Ordinary != nil && f.Backup != nil {
 		r.Reporter.Note(ops.InNamespace(fmt.Sprintf("backup %s goes on; once this is cancelled, kubectl dbop cancel %s "+
-			"stops the backup as well", f.Beside.Spec.Backup, f.Beside.Spec.Cluster), f.Beside.Namespace))
+			"stops the backup as well", f.Backup.Spec.Backup, f.Backup.Spec.Cluster), f.Backup.Namespace))
 	}
 }
 
 // How long a process that takes a backup is given to stop, and how often it is asked for its lease.
 const (
-	wrestPatience = time.Minute
+	wrestWithin = time.Minute
 	wrestPause    = time.Second
 )
 
 // wrest has the process that takes a backup step back, and takes its lease once that has stopped. The record says that it
 // is being cancelled from then on, so that nobody goes on with it, whatever becomes of this process.
-func (r *Runner) wrest(ctx context.Context, backup *v1alpha1.Operation, patience time.Duration) (lease.Lease, error) {
+func (r *Runner) wrest(ctx context.Context, backup *v1alpha1.Operation, within time.Duration) (lease.Lease, error) {
 	if err := r.markCancelling(ctx, backup); err != nil {
 		return nil, err
 	}
 	for began := time.Now(); ; {
 		held, err := r.lock(ctx, backup.Namespace, backup.Spec.Cluster, lease.Backup)
-		if !errors.Is(err, lease.ErrHeld) || time.Since(began) > patience {
+		if !errors.Is(err, lease.ErrHeld) || time.Since(began) > within {
 			return held, err
 		}
 		timer := time.NewTimer(wrestPause)
@@ -197,7 +197,7 @@ func ScopeOf(op *v1alpha1.Operation) lease.Scope {
 
 // scopeOf is the lease that an operation is carried out under.
 func scopeOf(verb v1alpha1.Verb) lease.Scope {
-	if planner.OperationOf(verb).Manners().Beside {
+	if planner.OperationOf(verb).Manners().Alongside {
 		return lease.Backup
 	}
 	return lease.Cluster

@@ -20,7 +20,7 @@ const checkBackup = "backup"
 // otherwise. What ends or recovers the cluster, or gives it other data, does not wait.
 func (r *Runner) meetBackup(ctx context.Context, world ops.Cluster, p *planner.Prepared,
 	taken func(context.Context) error) error {
-	backup := p.Beside
+	backup := p.Backup
 	if old := p.Supersedes; old != nil && scopeOf(old.Spec.Verb) == lease.Backup {
 		backup = old
 	}
@@ -33,7 +33,7 @@ func (r *Runner) meetBackup(ctx context.Context, world ops.Cluster, p *planner.P
 		return nil
 	}
 	if urgent(p.Request.Operation.Verb) {
-		p.Stops = backup == p.Beside
+		p.Stops = backup == p.Backup
 		return nil
 	}
 	if job.Runs {
@@ -44,7 +44,7 @@ func (r *Runner) meetBackup(ctx context.Context, world ops.Cluster, p *planner.P
 	} else if err != nil {
 		return err
 	}
-	p.Stops = backup == p.Beside
+	p.Stops = backup == p.Backup
 	return nil
 }
 
@@ -128,9 +128,9 @@ func (r *Runner) endBackup(ctx context.Context, p *planner.Prepared, taken *back
 	if !p.Stops || p.Plan.Unchanged() {
 		return nil
 	}
-	old := p.Beside
+	old := p.Backup
 	if taken.held == nil {
-		own, err := r.wrest(ctx, old, wrestPatience)
+		own, err := r.wrest(ctx, old, wrestWithin)
 		m := planner.OperationOf(p.Request.Operation.Verb).Manners()
 		if err != nil && (!errors.Is(err, lease.ErrHeld) || !m.Ends && !m.Recovers) {
 			return err

@@ -20,7 +20,7 @@ func begin(op *v1alpha1.Operation, step ops.Step, now time.Time) {
 	op.Status.Journal = append(j, v1alpha1.JournalEntry{Step: step.ID, Title: step.Title, StartedAt: ops.Stamp(now)})
 }
 
-// noteSource writes down which member a backup is about to be taken from, and reports whether that is new: whoever begins
+// noteSource writes down which member a backup is about to be taken from, and reports whether that is new: who begins
 // something beside it has to leave that member alone.
 func noteSource(op *v1alpha1.Operation, step ops.Step) bool {
 	source := step.Member()

@@ -21,7 +21,7 @@ const rewrittenEvery = 5 * time.Second
 
 // rewritable reports whether others write into the record while it is carried out: who cancels a backup, or has to put
 // an end to it, does not wait for the process that takes it.
-func (s *Session) rewritable() bool { return planner.OperationOf(s.op.Spec.Verb).Manners().Beside }
+func (s *Session) rewritable() bool { return planner.OperationOf(s.op.Spec.Verb).Manners().Alongside }
 
 // guard is asked before every step.
 func (s *Session) guard(ctx context.Context) error {
