@@ -168,14 +168,7 @@ func (s *scene) Load() func() time.Duration {
 	return func() time.Duration {
 		s.Helper()
 		gap := w.gap(began)
-		// A verb may take less time than the writer needs to write so many rows.
-		s.ok(harness.Until(s.ctx, readWithin, "more rows to be written", func(ctx context.Context) error {
-			acks, err := w.Acks(ctx)
-			if err == nil && len(acks) < fewestRows {
-				err = fmt.Errorf("%d rows were acknowledged", len(acks))
-			}
-			return err
-		}))
+		w.enough()
 		w.check()
 		return gap
 	}

@@ -3,6 +3,8 @@
 package postgres
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -48,6 +50,19 @@ func (w *writer) gap(since time.Time) time.Duration {
 
 // fewestRows must have been acknowledged for a check to say something.
 const fewestRows = 20
+
+// enough waits for so many rows: what is done meanwhile may take less time than the writer needs for them.
+func (w *writer) enough() {
+	s := w.scene
+	s.Helper()
+	s.ok(harness.Until(s.ctx, readWithin, "more rows to be written", func(ctx context.Context) error {
+		acks, err := w.Acks(ctx)
+		if err == nil && len(acks) < fewestRows {
+			err = fmt.Errorf("%d rows were acknowledged", len(acks))
+		}
+		return err
+	}))
+}
 
 // check ends the writer: every row that was acknowledged is there.
 func (w *writer) check() {
