@@ -8,7 +8,7 @@ import (
 )
 
 // bootsWithin bounds what joins a node again.
-const bootsWithin = 2 * time.Minute
+const bootsWithin = 4 * time.Minute
 
 // nodeFaults take the power of a node away.
 func nodeFaults() []fault {
@@ -74,6 +74,6 @@ func nodeLost(x *struck) {
 	x.says(x.first)
 	x.refused(4, "kubectl delete node "+x.node, "member", "replace", "db", x.first, "--yes")
 	x.ok(x.machine.Cluster(x.ctx, "node", "remove", x.node))
-	x.diagnosed("member replace db " + x.first)
+	x.diagnosed("its volume is on a node that is not there any more", "member replace db "+x.first)
 	x.must("member", "replace", "db", x.first, "--yes")
 }
