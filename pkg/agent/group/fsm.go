@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -21,6 +22,8 @@ type machine struct {
 	mu       sync.Mutex
 	document protocol.Document
 	halted   error
+	// renewed is when the last renewal was applied.
+	renewed time.Time
 }
 
 var errHalted = errors.New("this member stopped applying entries and takes no snapshot")
@@ -43,7 +46,13 @@ func (m *machine) Apply(l *raft.Log) any {
 
 func (m *machine) apply(index uint64, e protocol.Entry) error {
 	_, renewal := e.(*protocol.Renew)
-	if urgent := !renewal || m.document.Phase == protocol.Appointed; urgent && m.hurry != nil {
+	urgent := !renewal || m.document.Phase == protocol.Appointed
+	if renewal { // after a change of the leader the next one may come too late to tell of this one
+		t, now := m.document.Settings.Timing, time.Now()
+		urgent = urgent || now.Sub(m.renewed) > t.Renewal+t.Agreement
+		m.renewed = now
+	}
+	if urgent && m.hurry != nil {
 		m.hurry()
 	}
 	err := m.document.Apply(index, e)

@@ -130,7 +130,7 @@ func (g *Group) open(inner durable) error {
 	}
 	transport := newPaced(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: g.network, MaxPool: 2, MaxRPCsInFlight: 1, Timeout: callTimeout, Logger: log,
-	}), c.Election)
+	}), c.Election, func() bool { return g.store.hangs(time.Now(), c.Election) })
 	g.machine.hurry = g.hurry
 	if err := g.bootstrap(config, snapshots, transport); err != nil {
 		return errors.Join(err, transport.Close())

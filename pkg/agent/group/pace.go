@@ -1,6 +1,7 @@
 package group
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -15,13 +16,19 @@ import (
 type paced struct {
 	*raft.NetworkTransport
 	pace
+	// hangs says that the log of this member has been hanging for as long as a follower waits for its leader. A leader
+	// is silent then: it agrees on nothing, and its heartbeats, which don't pass through the log, would keep the others
+	// from electing one that does, until a primary elsewhere has lost its lease.
+	hangs func() bool
 }
+
+var errHangs = errors.New("the log of this member hangs: it does not lead")
 
 // heartbeats is how many of them fit at least in the time in which a follower expects one.
 const heartbeats = 2.5
 
-func newPaced(t *raft.NetworkTransport, election time.Duration) *paced {
-	return &paced{NetworkTransport: t, pace: pace{interval: time.Duration(float64(election) / heartbeats),
+func newPaced(t *raft.NetworkTransport, election time.Duration, hangs func() bool) *paced {
+	return &paced{NetworkTransport: t, hangs: hangs, pace: pace{interval: time.Duration(float64(election) / heartbeats),
 		sent: map[raft.ServerID]time.Time{}}}
 }
 
@@ -68,6 +75,9 @@ func (p *paced) AppendEntries(id raft.ServerID, target raft.ServerAddress, args 
 	heartbeat := len(args.Entries) == 0 && args.PrevLogEntry == 0 && args.PrevLogTerm == 0 && args.LeaderCommitIndex == 0
 	if heartbeat {
 		p.wait(id)
+	}
+	if len(args.Entries) == 0 && p.hangs() {
+		return errHangs
 	}
 	bound(args)
 	sent := time.Now()

@@ -35,7 +35,7 @@ func TestStaleEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = a.Shutdown().Error() }()
-	to := newPaced(raft.NewNetworkTransport(layer{sender}, 1, time.Second, io.Discard), time.Second)
+	to := newPaced(raft.NewNetworkTransport(layer{sender}, 1, time.Second, io.Discard), time.Second, works)
 	defer func() { _ = to.Close() }()
 	at := raft.ServerAddress(listener.Addr().String())
 	send := func(r raft.AppendEntriesRequest) {
@@ -70,7 +70,7 @@ func TestStaleEntries(t *testing.T) {
 // TestPace: a follower hears something in each interval, and a heartbeat only if it heard nothing else.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPaced(nil, time.Second)
+		p := newPaced(nil, time.Second, works)
 		began, last, longest, beats := time.Now(), time.Now(), time.Duration(0), 0
 		var mu sync.Mutex
 		hear := func() {
@@ -132,3 +132,28 @@ func (recorder) Snapshot() (raft.FSMSnapshot, error) { return nil, errHalted }
 
 // Restore is not done.
 func (recorder) Restore(io.ReadCloser) error { return errHalted }
+
+// works is a log that does not hang.
+func works() bool { return false }
+
+// TestSilentLeader: a leader whose log hangs sends no word. It has no transport here.
+func TestSilentLeader(t *testing.T) {
+	t.Parallel()
+	s := &store{busy: map[int]time.Time{1: time.Now().Add(-2 * time.Second)}}
+	for election, silent := range map[time.Duration]bool{time.Second: true, time.Minute: false} {
+		p := newPaced(nil, election, func() bool { return s.hangs(time.Now(), election) })
+		if p.hangs() != silent {
+			t.Errorf("with %s it is silent: %t", election, !silent)
+		}
+		if !silent {
+			continue
+		}
+		for name, r := range map[string]*raft.AppendEntriesRequest{
+			"a heartbeat": {}, "its index": {PrevLogEntry: 7, PrevLogTerm: 2, LeaderCommitIndex: 7},
+		} {
+			if err := p.AppendEntries("a", "a", r, nil); !errors.Is(err, errHangs) {
+				t.Errorf("it sends %s: %v", name, err)
+			}
+		}
+	}
+}

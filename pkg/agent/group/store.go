@@ -79,11 +79,14 @@ func (s *store) end() position {
 }
 
 // stalled says whether an operation has been running for too long.
-func (s *store) stalled(now time.Time) bool {
+func (s *store) stalled(now time.Time) bool { return s.hangs(now, stall) }
+
+// hangs says whether an operation has been running for a time.
+func (s *store) hangs(now time.Time, since time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, since := range s.busy {
-		if now.Sub(since) >= stall {
+	for _, began := range s.busy {
+		if now.Sub(began) >= since {
 			return true
 		}
 	}

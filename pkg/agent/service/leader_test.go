@@ -31,9 +31,19 @@ type server struct {
 	refuses   int
 	meanwhile func()
 	patches   int
+	// late takes the first change, if it is set, and has it arrive once that channel is closed.
+	late chan chan struct{}
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPatch && s.late != nil {
+		arrives := make(chan struct{})
+		select {
+		case s.late <- arrives:
+			<-arrives
+		default: // it is not the first
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	answer := func(status int, body any) {
@@ -177,6 +187,44 @@ func TestLeadMeanwhile(t *testing.T) {
 	if err := l.Lead(t.Context()); err == nil || s.selector["member"] != "db-2" || s.patches != 0 {
 		t.Errorf("%v: it selects %v after %d changes", err, s.selector, s.patches)
 	}
+}
+
+// TestLeadLate: a change is on its way while the API server is away and two other members become the primary, one after
+// the other. It arrives after theirs, and the service leads to the last one.
+func TestLeadLate(t *testing.T) {
+	t.Parallel()
+	s := &server{late: make(chan chan struct{}, 1)}
+	first := leader(t, s, 7)
+	ended := make(chan error, 1)
+	go func() { ended <- first.Lead(t.Context()) }()
+	arrives := <-s.late
+	s.late <- nil // no other change is late
+	for i, member := range []protocol.MemberID{"db-2", "db-3"} {
+		l := leader(t, s, 7)
+		l.config.Member = member
+		l.Set(protocol.Route{Primary: member, Generation: protocol.Generation(8 + i), Until: 200})
+		s.setRefuses(http.StatusServiceUnavailable)
+		if err := l.Lead(t.Context()); err == nil {
+			t.Errorf("%s leads although the API server is away", member)
+		}
+		s.setRefuses(0)
+		if err := l.Lead(t.Context()); err != nil {
+			t.Errorf("%s does not lead: %v", member, err)
+		}
+	}
+	close(arrives)
+	err := <-ended
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil || s.selector["member"] != "db-3" || s.marks[annotation] != "t/9" {
+		t.Errorf("the service leads to %v, marked %q; who came late says %v", s.selector, s.marks[annotation], err)
+	}
+}
+
+func (s *server) setRefuses(status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuses = status
 }
 
 // TestRun: a change of the route is acted upon at once, what fails is tried again, and said once.
