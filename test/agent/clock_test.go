@@ -65,9 +65,9 @@ func (c *clocks) build(directory string) error {
 		filepath.Join(wall, "shift.go"): filepath.Join(data, "wall.go.txt"),
 		filepath.Join(boot, "shift.go"): filepath.Join(data, "boot.go.txt"),
 	}
+	now, goes := "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n", "\tsec += wallShift()\n"
 	for _, change := range [][3]string{
-		{filepath.Join(wall, "time.go"), "sec, nsec, mono := runtimeNow()\n\tif mono == 0 {\n\t\treturn Time{uint64(nsec), sec",
-			"sec, nsec, mono := runtimeNow()\n\tsec += wallShift()\n\tif mono == 0 {\n\t\treturn Time{uint64(nsec), sec"},
+		{filepath.Join(wall, "time.go"), now, now + goes},
 		{filepath.Join(boot, "guard.go"), "protocol.Instant(t.Nano())", "protocol.Instant(t.Nano() + bootShift())"},
 		{filepath.Join(boot, "alarm.go"), "unix.NsecToTimespec(int64(at))", "unix.NsecToTimespec(atReal(at))"},
 	} {

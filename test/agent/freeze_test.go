@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -84,20 +85,38 @@ func (s *story) freeze(f freeze) {
 // nothing is lost where writes wait for standbys.
 func TestFreezes(t *testing.T) {
 	durabilities := []protocol.Durability{protocol.Strict, protocol.Preferred, protocol.Async}
+	all := freezes()
 	if !torture() && !*allFlag {
 		durabilities = durabilities[:1]
+		all = slices.DeleteFunc(all, func(f freeze) bool { return f.exempt })
 	}
 	for _, d := range durabilities {
 		t.Run(string(d), func(t *testing.T) {
 			t.Parallel()
 			s := begin(t, options{durability: d, members: 3}, *seedFlag)
-			for _, f := range freezes() {
+			for _, f := range all {
 				if f.exempt && d == protocol.Async {
 					continue // what the old server acknowledges meanwhile is lost, as the documentation says
 				}
 				s.make(trouble{fmt.Sprintf("freeze: %s", f.name), func(s *story) { s.freeze(f) }})
 			}
+			s.make(trouble{"somebody has the server end once its sessions do", (*story).waits})
 			s.clients.check(t)
 		})
 	}
+}
+
+// waits asks the server of the primary to end once all sessions have: it lets nobody in, and those that are in write on
+// under its lease. Then somebody asks it to end at once.
+func (s *story) waits() {
+	s.t.Helper()
+	p := s.awaitPrimary()
+	g := p.known().Generation
+	p.strike(p.first, syscall.SIGTERM)
+	time.Sleep(s.lease())
+	if !p.leads(g) {
+		s.t.Errorf("%s does not lead any more, and its sessions may go on:\n%s", p.id, s.describe())
+	}
+	p.strike(p.first, syscall.SIGINT)
+	s.ended(g)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
-// pause stops every process of the primary for three leases, as a machine that is suspended does. With hidden its clocks
-// show nothing of that, and it hears of nobody afterwards.
+// pause stops every process of the primary for three leases, as a machine that is suspended does. With hidden its
+// clocks show nothing of that, and it hears of nobody afterwards.
 func (s *story) pause(hidden bool) {
 	s.t.Helper()
 	p := s.awaitPrimary()

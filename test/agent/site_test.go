@@ -32,6 +32,8 @@ type options struct {
 	proxied bool
 	// small, if it is set, gives each member a volume of so many bytes.
 	small int
+	// disks gives each member a volume whose writes can be made to hang.
+	disks bool
 	// pipelined has clients send rows ahead of the answers, too.
 	pipelined bool
 	// clocks has each member have clocks of its own.
@@ -112,7 +114,7 @@ func newSite(t *testing.T, o options) *site {
 		s.spare = append(s.spare, s.add(protocol.MemberID("m"+strconv.Itoa(o.members+i+1)), false))
 	}
 	t.Cleanup(s.end)
-	if o.small > 0 {
+	if o.small > 0 || o.disks {
 		s.mount()
 	}
 	for _, m := range s.members {
@@ -136,11 +138,13 @@ func servers(t *testing.T) *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
-// mount gives each member a small volume in memory.
+// mount gives each member a small volume in memory, or one on a disk of its own.
 func (s *site) mount() {
 	for _, m := range s.members {
-		err := os.Mkdir(m.directory, 0o700)
-		if err == nil {
+		var err error
+		if s.options.disks {
+			err = m.disk()
+		} else if err = os.Mkdir(m.directory, 0o700); err == nil {
 			err = syscall.Mount("tmpfs", m.directory, "tmpfs", 0, "mode=0700,size="+strconv.Itoa(s.options.small))
 		}
 		if err != nil {
@@ -212,7 +216,7 @@ func (s *site) end() {
 		}
 		m.client.Close()
 	}
-	if s.options.small > 0 {
+	if s.options.small > 0 || s.options.disks {
 		s.unmount()
 	}
 	if s.t.Failed() || os.Getenv("DBOP_AGENT_LOGS") != "" {

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -41,12 +40,13 @@ func (s *story) step(m *member) {
 		return
 	}
 	s.wait("another time at "+string(m.id), func() bool {
-		got, err := m.ask("dbop", time.Second, "SELECT extract(epoch FROM clock_timestamp())::bigint")
+		got, err := m.ask("dbop", time.Second,
+			"SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')")
 		if err != nil {
 			return false
 		}
-		seconds, err := strconv.ParseInt(got[0][0], 10, 64)
-		return err == nil && time.Until(time.Unix(seconds, 0)).Round(time.Minute) == to.Round(time.Minute)
+		now, err := time.Parse(time.DateTime, got[0][0])
+		return err == nil && (time.Until(now)-to).Abs() < 5*time.Second
 	})
 }
 
