@@ -28,6 +28,8 @@ type clients struct {
 	began time.Time
 	stop  context.CancelFunc
 	all   sync.WaitGroup
+	// join has clients write at a member that was added.
+	join func(*member)
 
 	mu    sync.Mutex
 	next  int
@@ -54,10 +56,13 @@ func (c *clients) thaw(m *member) {
 func (s *site) write() *clients {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &clients{site: s, began: time.Now(), stop: stop, asked: map[int]bool{}}
-	for _, m := range s.members {
+	c.join = func(m *member) {
 		for range 2 {
 			c.all.Go(func() { c.run(ctx, m) })
 		}
+	}
+	for _, m := range s.members {
+		c.join(m)
 		if s.options.pipelined {
 			c.all.Go(func() { c.pipeline(ctx, m) })
 		}
