@@ -21,8 +21,8 @@ type said struct {
 	at        time.Time
 }
 
-// waitsFor is what a pod of a Job says that it waits for, as "; " and its words; "" where it does not wait, or where its
-// log can't be read. It has no right to the API, so its log is where it says so.
+// waitsFor is what a pod of a Job says that it waits for, as "; " and its words; "" where it does not wait, or where
+// its log can't be read. It has no right to the API, so its log is where it says so.
 func (l *Executor) waitsFor(ctx context.Context, pod, container string) string {
 	if l.heard.pod == pod && l.Client.Now().Sub(l.heard.at) < heardEvery {
 		return l.heard.line

@@ -47,14 +47,14 @@ type Archive struct {
 	now   func() time.Time
 
 	retain time.Duration
-	// patience is how long what takes long waits for a store that does not answer.
-	patience time.Duration
-	clock    storeClock
+	// mostOutage is how long what takes long waits for a store that does not answer.
+	mostOutage time.Duration
+	clock      storeClock
 }
 
 // Open reads backups from a store and writes them there. Nothing is dialled before the first call.
 func Open(s store.Store, k Keys) *Archive {
-	return &Archive{store: s, keys: k, now: time.Now, patience: store.Patience}
+	return &Archive{store: s, keys: k, now: time.Now, mostOutage: store.MostOutage}
 }
 
 // Scope is one database cluster of a repository.
@@ -100,9 +100,9 @@ func (a *Archive) newULID() (string, error) {
 }
 
 // patient is the archive for what takes long: it waits for a store that does not answer for a while.
-func (a *Archive) patient() *Archive { return a.In(store.Patient(a.store, a.patience)) }
+func (a *Archive) patient() *Archive { return a.In(store.Patient(a.store, a.mostOutage)) }
 
 // In is an archive in another store, with the same keys.
 func (a *Archive) In(s store.Store) *Archive {
-	return &Archive{store: s, keys: a.keys, now: a.now, patience: a.patience}
+	return &Archive{store: s, keys: a.keys, now: a.now, mostOutage: a.mostOutage}
 }

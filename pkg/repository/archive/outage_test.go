@@ -79,7 +79,7 @@ func TestOutage(t *testing.T) {
 			most: 6 * time.Minute},
 		"a while, in the manifest": {outage: outage{name: "put", nth: 2, lasts: 5 * time.Minute}, most: 6 * time.Minute},
 		"twenty minutes": {outage: outage{name: "part", nth: 2, lasts: 20 * time.Minute}, fails: store.ErrUnreachable,
-			least: store.Patience, most: store.Patience},
+			least: store.MostOutage, most: store.MostOutage},
 		"access denied": {outage: outage{name: "part", nth: 2, lasts: time.Hour, says: store.ErrDenied},
 			fails: store.ErrDenied, most: time.Second},
 		"full": {outage: outage{name: "part", nth: 2, lasts: time.Hour, says: store.ErrFull},
@@ -153,7 +153,7 @@ func TestReadOutage(t *testing.T) {
 	}{
 		"five minutes": {outage: outage{name: "get", nth: 4, lasts: 5 * time.Minute}, most: 6 * time.Minute},
 		"twenty minutes": {outage: outage{name: "get", nth: 4, lasts: 20 * time.Minute},
-			fails: store.ErrUnreachable, most: store.Patience},
+			fails: store.ErrUnreachable, most: store.MostOutage},
 		"access denied": {outage: outage{name: "get", nth: 4, lasts: time.Hour, says: store.ErrDenied},
 			fails: store.ErrDenied,
 			most:  time.Second},

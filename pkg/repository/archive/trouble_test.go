@@ -51,7 +51,7 @@ func TestCutNetwork(t *testing.T) {
 	s, proxy := behind(t)
 	keys, _ := testKeys(t)
 	a := Open(s, keys)
-	a.patience = time.Second
+	a.mostOutage = time.Second
 	body := pages(20 << 20)
 	for i := range often(50, 4) {
 		id, stays := fmt.Sprint("b", i), i%4 == 3

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Patience is how long a store may not answer before a stream that was interrupted is given up: a restart of the store,
+// MostOutage is how long a store may not answer before a stream that was interrupted is given up: a restart of the store,
 // or of the network to it, is over by then.
-const Patience = 15 * time.Minute
+const MostOutage = 15 * time.Minute
 
 // ErrUnreachable: the store did not answer, or said that it is too busy. A repeat may help. What a store says of a
 // request itself, such as ErrDenied, is no such error.
@@ -120,7 +120,7 @@ func (p *patient) until(ctx context.Context, request func() error) error {
 	}
 }
 
-// wait pauses before another request, longer each time. It returns the error if the patience, or the context, has ended.
+// wait pauses before another request, longer each time. It returns the error if it was long enough, or ctx has ended.
 func (p *patient) wait(ctx context.Context, began time.Time, pause *time.Duration, err error) error {
 	left := p.most - time.Since(p.failed(ctx, began, err))
 	if left <= 0 {
@@ -224,7 +224,7 @@ func (r *patientReader) Close() error {
 	return r.body.Close()
 }
 
-// Upload implements Store. One that was begun without an answer is swept later.
+// Upload implements Store. One that was started without an answer is swept later.
 func (p *patient) Upload(ctx context.Context, key string, o Options) (u Upload, err error) {
 	err = p.until(ctx, func() error {
 		u, err = p.Store.Upload(ctx, key, o)

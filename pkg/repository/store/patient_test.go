@@ -66,7 +66,7 @@ func TestPatientRead(t *testing.T) {
 				}
 				storetest.Put(t, d, "key", content)
 				began := time.Now()
-				r, err := store.Patient(&breaking{Store: d, after: row.after, times: row.times}, store.Patience).
+				r, err := store.Patient(&breaking{Store: d, after: row.after, times: row.times}, store.MostOutage).
 					Get(t.Context(), "key", row.offset, row.length)
 				if err != nil {
 					t.Fatal(err)
@@ -77,7 +77,7 @@ func TestPatientRead(t *testing.T) {
 					want = want[:row.length]
 				}
 				switch took := time.Since(began); {
-				case row.gives && (!errors.Is(err, store.ErrUnreachable) || took < store.Patience || took > 2*store.Patience):
+				case row.gives && (!errors.Is(err, store.ErrUnreachable) || took < store.MostOutage || took > 2*store.MostOutage):
 					t.Errorf("it ended after %s with %v", took, err)
 				case !row.gives && (err != nil || string(got) != want):
 					t.Errorf("read %q, %v, want %q", got, err, want)
