@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -97,6 +98,10 @@ func archiveLog(ctx context.Context, f *command.Factory, c *v1alpha1.DatabaseClu
 	if err := log.Claim(ctx, owner); err != nil {
 		return err
 	}
+	// Another key signs what follows, so that the one in use can be distrusted soon.
+	ctx, stop := whileKey(ctx, filepath.Join(helper.MountedRepository, bucket.FileSigningKey),
+		secrets[bucket.FileSigningKey])
+	defer stop()
 	collector := helper.Collector{Source: source, Log: log, Every: archiveEvery, Report: report}
 	return collector.Run(ctx)
 }

@@ -50,6 +50,10 @@ Repeated for the same URL, it changes what is given and keeps the rest.`,
   # Have a bucket with object lock refuse to delete backups for 30 days
   kubectl dbop repository add offsite --url s3://backups/team-a --retain 30d
 
+  # Sign with a new key; later, refuse what a lost one signed
+  kubectl dbop repository add offsite --url s3://backups/team-a --new-signing-key
+  kubectl dbop repository add offsite --url s3://backups/team-a --distrust 1c2d3e4f
+
   # Let restores inside the cluster read what is encrypted
   kubectl dbop repository add offsite --url s3://backups/team-a --identity-file key.txt`,
 		Args: command.Arguments(1, 1, "the NAME of the repository"),
@@ -120,6 +124,9 @@ func (a *addFlags) run(ctx context.Context, f *command.Factory, out *printer.Out
 		return nil
 	}
 	if err := a.keep(); err != nil {
+		return err
+	}
+	if err := a.saveTrusted(ctx, named, namespace, d, secrets); err != nil {
 		return err
 	}
 	if err := named.Save(ctx, namespace, d, secrets); err != nil {

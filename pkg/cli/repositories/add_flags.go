@@ -20,12 +20,15 @@ type addFlags struct {
 	fromEnv, workload bool
 
 	recipients, trust    []string
+	distrust             []string
 	newKey, identityFile string
 	noEncryption, dryRun bool
+	newSigner            bool
 	timeout              time.Duration
 
-	// made is the new secret key.
-	made string
+	// made is the new secret key, formerSigner the key that signed until now, if another one takes over.
+	made         string
+	formerSigner []byte
 }
 
 func (a *addFlags) addTo(cmd *cobra.Command) {
@@ -59,6 +62,10 @@ func (a *addFlags) addTo(cmd *cobra.Command) {
 	flags.BoolVar(&a.noEncryption, "no-encryption", false,
 		"Encrypt nothing: who can read the bucket or the claim can read the data.")
 	flags.StringSliceVar(&a.trust, "trust", nil, "Public key whose signatures count too, for backups that others took.")
+	flags.BoolVar(&a.newSigner, "new-signing-key", false,
+		"Sign with a new key from now on. What former keys signed stays trusted.")
+	flags.StringSliceVar(&a.distrust, "distrust", nil, "ID of a former signing key, as repository check shows it: what it "+
+		"signed is refused from now on.")
 	flags.BoolVar(&a.dryRun, "dry-run", false, "Only try the store.")
 	flags.DurationVar(&a.timeout, "timeout", time.Minute, "Timeout of the command, such as 30s.")
 	_ = cmd.MarkFlagFilename("ca-file")
@@ -79,6 +86,9 @@ func (a *addFlags) check() error {
 		return exit.Misuse("--secret, --from-env and --workload-identity exclude each other")
 	case a.noEncryption && (len(a.recipients) > 0 || a.newKey != "" || a.identityFile != ""):
 		return exit.Misuse("--no-encryption goes without --recipient, --new-key-file and --identity-file")
+	case a.newSigner && len(a.distrust) > 0:
+		return exit.Misuse("--new-signing-key and --distrust exclude each other: distrust a former key once nothing signs " +
+			"with it any more")
 	case a.newKey != "" && a.identityFile != "":
 		return exit.Misuse("--new-key-file and --identity-file exclude each other: use the new key's file the next time")
 	case strings.HasPrefix(a.url, string(repository.KindClaim)+":"):

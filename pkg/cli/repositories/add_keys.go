@@ -76,13 +76,11 @@ func fromEnv(f *command.Factory, d bucket.Description) (bucket.Secrets, error) {
 
 // keys makes or takes what backups are signed with and encrypted to.
 func (a *addFlags) keys(namespace string, d *bucket.Description, secrets bucket.Secrets) error {
-	if len(secrets[bucket.FileSigningKey]) == 0 {
-		secret, public, err := archive.NewSigner(namespace + "/" + d.Name)
-		if err != nil {
-			return err
-		}
-		secrets[bucket.FileSigningKey] = []byte(secret)
-		d.Trusted = append(d.Trusted, public)
+	if err := a.distrustKeys(d, secrets); err != nil {
+		return err
+	}
+	if err := a.sign(namespace, d, secrets); err != nil {
+		return err
 	}
 	for _, key := range a.trust {
 		if !slices.Contains(d.Trusted, key) {

@@ -75,6 +75,9 @@ func probe(ctx context.Context, f *command.Factory, out *printer.Output, r exist
 	retention bool) error {
 	d := r.description
 	facts, err := r.named.Probe(ctx, r.namespace, d, s, retention || d.Retains())
+	if err == nil {
+		facts = append(facts, store.Fact{What: "backups are signed", OK: true, Required: true, Detail: signingKeys(d, s)})
+	}
 	if shown := show(f, out, checkSheet{Name: d.Name, URL: d.URL, Facts: facts}); shown != nil {
 		return shown
 	}

@@ -3,6 +3,7 @@ package repositories
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -60,7 +61,7 @@ func showList(f *command.Factory, out *printer.Output, namespace string, all []b
 	}
 	columns := []string{"NAME", "URL", "ENCRYPTED", "KEY HERE"}
 	if out.Wide() {
-		columns = append(columns, "ENDPOINT", "CREDENTIALS", "RETAINED")
+		columns = append(columns, "ENDPOINT", "CREDENTIALS", "TRUSTED KEYS", "RETAINED")
 	}
 	t := out.NewTable(columns...)
 	for _, d := range all {
@@ -81,7 +82,7 @@ func showList(f *command.Factory, out *printer.Output, namespace string, all []b
 				credentials = "secret/" + d.Credentials
 			}
 			row = append(row, printer.OneLine(cmp.Or(d.Endpoint, "Amazon's")), credentials,
-				printer.OneLine(cmp.Or(d.Retain, "no")))
+				strings.Join(trustedIDs(d), ","), printer.OneLine(cmp.Or(d.Retain, "no")))
 		}
 		t.Row(row...)
 	}

@@ -70,8 +70,9 @@ func (a *Archive) verify(body []byte, v any) error {
 		return fmt.Errorf("%w: no key is trusted here", ErrSignature)
 	}
 	n, err := note.Open(body, a.keys.Trusted)
-	if _, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
-		return fmt.Errorf("%w: a key that is not trusted here signed it", ErrSignature)
+	if unverified, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
+		return fmt.Errorf("%w: a key that is not trusted here signed it: %s", ErrSignature,
+			signedBy(unverified.Note.UnverifiedSigs))
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrSignature, err)
