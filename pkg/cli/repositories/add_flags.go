@@ -64,8 +64,8 @@ func (a *addFlags) addTo(cmd *cobra.Command) {
 	flags.StringSliceVar(&a.trust, "trust", nil, "Public key whose signatures count too, for backups that others took.")
 	flags.BoolVar(&a.newSigner, "new-signing-key", false,
 		"Sign with a new key from now on. What former keys signed stays trusted.")
-	flags.StringSliceVar(&a.distrust, "distrust", nil, "ID of a former signing key, as repository check shows it: what it "+
-		"signed is refused from now on.")
+	flags.StringSliceVar(&a.distrust, "distrust", nil, "ID of a former signing key, as repository check shows it: what "+
+		"it signed is refused from now on.")
 	flags.BoolVar(&a.dryRun, "dry-run", false, "Only try the store.")
 	flags.DurationVar(&a.timeout, "timeout", time.Minute, "Timeout of the command, such as 30s.")
 	_ = cmd.MarkFlagFilename("ca-file")

@@ -28,8 +28,8 @@ what must be refused. A store that accepts a condition and ignores it would lose
 one that does not enforce the retention of the repository.
 
 With --identity-file it is a drill for the day on which all other keys are lost: does this secret key read what is
-backed up from now on, and the backups that are there, up to the 200 newest? The key stays on this machine, and of
-the backups nothing but a header is read.`,
+backed up from now on, the backups that are there, up to the 200 newest, and the newest pieces of their logs? The
+key stays on this machine, and of what is stored nothing but a header is read.`,
 		Example: `  # Check a repository
   kubectl dbop repository check offsite
 
@@ -117,10 +117,18 @@ func drill(ctx context.Context, f *command.Factory, out *printer.Output, r exist
 	}
 	facts := []store.Fact{{What: "the key reads what is backed up from now on", OK: got.Current, Required: true},
 		{What: "the key reads the backups that are there", OK: got.Lost == "", Required: true, Detail: detail}}
+	if got.LogTried > 0 {
+		detail := fmt.Sprintf("%d of the %d newest pieces", got.LogRead, got.LogTried)
+		if got.LogLost != "" {
+			detail += "; one that it does not read is " + got.LogLost
+		}
+		facts = append(facts, store.Fact{What: "the key reads the archived log", OK: got.LogLost == "", Required: true,
+			Detail: detail})
+	}
 	if shown := show(f, out, checkSheet{Name: d.Name, URL: d.URL, Facts: facts}); shown != nil {
 		return shown
 	}
-	if got.Current && got.Lost == "" {
+	if got.Current && got.Lost == "" && got.LogLost == "" {
 		return nil
 	}
 	return &ops.Error{Kind: ops.Refused, Check: "identity",

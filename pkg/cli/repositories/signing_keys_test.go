@@ -54,8 +54,8 @@ func TestSigningKeys(t *testing.T) {
 	for _, s := range steps {
 		r := b.Run(append(slices.Clone(add), s.args...)...)
 		have := trusted()
-		if r.Code != s.code || !strings.Contains(r.Err, s.says) || (inForce() != first) != s.second || len(have) != s.trusts ||
-			!slices.Contains(have, inForce()) {
+		if r.Code != s.code || !strings.Contains(r.Err, s.says) || (inForce() != first) != s.second ||
+			len(have) != s.trusts || !slices.Contains(have, inForce()) {
 			t.Errorf("%q: exit %d, %s signs, trusted %q\n%s%s", s.args, r.Code, inForce(), have, r.Out, r.Err)
 		}
 		list, check := b.Run("repository", "list", "-o", "wide"), b.Run("repository", "check", "offsite")
