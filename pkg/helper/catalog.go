@@ -26,6 +26,8 @@ func (c catalog) route(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+repository.PathBackups+"/{id}", c.get)
 	mux.HandleFunc("DELETE "+repository.PathBackups+"/{id}", c.delete)
 	mux.HandleFunc("POST "+repository.PathBackups+"/{id}/verified", c.verified)
+	mux.HandleFunc("POST "+repository.PathBackups+"/{id}/proofs", c.prove)
+	mux.HandleFunc("POST "+repository.PathBackups+"/{id}/present", c.present)
 	mux.HandleFunc("GET "+repository.PathBackups+"/{id}/data", c.data)
 	mux.HandleFunc("GET "+repository.PathBackups+"/{id}/check", c.check)
 }
@@ -65,9 +67,23 @@ func (c catalog) verified(w http.ResponseWriter, r *http.Request) {
 	var v repository.Verification
 	err := decode(w, r, &v)
 	if err == nil {
-		err = c.repo.MarkVerified(r.Context(), r.PathValue("id"), v)
+		err = c.repo.AddProof(r.Context(), r.PathValue("id"),
+			repository.Proof{Level: repository.LevelRestorable, Verification: v})
 	}
 	reply(w, struct{}{}, err)
+}
+
+func (c catalog) prove(w http.ResponseWriter, r *http.Request) {
+	var p repository.Proof
+	err := decode(w, r, &p)
+	if err == nil {
+		err = c.repo.AddProof(r.Context(), r.PathValue("id"), p)
+	}
+	reply(w, struct{}{}, err)
+}
+
+func (c catalog) present(w http.ResponseWriter, r *http.Request) {
+	reply(w, struct{}{}, c.repo.Present(r.Context(), r.PathValue("id")))
 }
 
 // data promises a length, so that the client sees a stream that ends early;

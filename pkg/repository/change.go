@@ -8,30 +8,58 @@ import (
 	"os"
 )
 
-// MarkVerified replaces the manifest's Verified and keeps all else, also
+// AddProof replaces what the manifest says of proofs and keeps all else, also
 // fields that this version does not know. A crash leaves the old manifest or
 // the new one; a repeat does no harm.
-func (d *Directory) MarkVerified(ctx context.Context, id string, v Verification) (err error) {
+func (d *Directory) AddProof(ctx context.Context, id string, p Proof) (err error) {
 	if err := begin(ctx, id); err != nil {
 		return err
 	}
 	if _, err := d.manifest(id); err != nil {
-		return fmt.Errorf("mark %s as verified: %w", id, err)
+		return fmt.Errorf("record a proof of %s: %w", id, err)
 	}
 	l, err := d.claim(id)
 	if err != nil {
-		return fmt.Errorf("mark %s as verified: %w", id, err)
+		return fmt.Errorf("record a proof of %s: %w", id, err)
 	}
 	defer func() { err = errors.Join(err, l.Release()) }()
 	content, err := d.manifestBytes(id)
+	var m Manifest
 	if err == nil {
-		content, err = stamped(id, content, v)
+		m, err = decodeManifest(id, content)
+	}
+	if err == nil {
+		content, err = proven(m, content, p)
 	}
 	if err == nil {
 		err = d.putManifest(id, content)
 	}
 	if err != nil {
-		return fmt.Errorf("mark %s as verified: %w", id, err)
+		return fmt.Errorf("record a proof of %s: %w", id, err)
+	}
+	return nil
+}
+
+// Present implements Presence. Manifests in a directory are not signed.
+func (d *Directory) Present(ctx context.Context, id string) error {
+	m, err := d.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(d.dataPath(id))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: the data of %s is missing in %s", ErrDamaged, id, d.URL())
+	case err != nil:
+		return fmt.Errorf("find the data of %s: %w", id, err)
+	case info.Size() != m.Bytes:
+		return fmt.Errorf("%w: the data of %s has %d bytes instead of %d in %s", ErrDamaged, id, info.Size(), m.Bytes,
+			d.URL())
+	case m.Parent == "":
+		return nil
+	}
+	if err := d.Present(ctx, m.Parent); err != nil {
+		return fmt.Errorf("the backup that %s adds to: %w", id, err)
 	}
 	return nil
 }

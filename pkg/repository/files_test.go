@@ -157,7 +157,8 @@ func TestStoppedAtEveryCall(t *testing.T) {
 		"write":     func(d *Directory) error { return store(d, "op", "new") },
 		"overwrite": func(d *Directory) error { return store(d, "op", "new") },
 		"verify": func(d *Directory) error {
-			return d.MarkVerified(context.Background(), testID, Verification{Version: "1"})
+			return d.AddProof(context.Background(), testID, Proof{Level: LevelRestorable,
+				Verification: Verification{Version: "1"}})
 		},
 		"delete": func(d *Directory) error { return d.Delete(context.Background(), testID) },
 	}

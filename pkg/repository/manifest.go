@@ -63,25 +63,6 @@ func encodeManifest(m Manifest) ([]byte, error) {
 	return append(content, '\n'), nil
 }
 
-// stamped replaces one field and keeps all others, also those that this
-// version does not know.
-func stamped(id string, content []byte, v Verification) ([]byte, error) {
-	fields := map[string]json.RawMessage{}
-	if err := json.Unmarshal(content, &fields); err != nil {
-		return nil, fmt.Errorf("%w: manifest of %s: %w", ErrDamaged, id, err)
-	}
-	value, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("encode the verification of %s: %w", id, err)
-	}
-	fields["verified"] = value
-	out, err := json.MarshalIndent(fields, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("encode the manifest of %s: %w", id, err)
-	}
-	return append(out, '\n'), nil
-}
-
 // manifestBytes reads a manifest as it is stored.
 func (d *Directory) manifestBytes(id string) ([]byte, error) {
 	f, err := os.Open(d.manifestPath(id))

@@ -73,8 +73,8 @@ func TestVerificationKeepsUnknownFields(t *testing.T) {
 	if err := os.WriteFile(d.manifestPath(testID), []byte(future), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.MarkVerified(t.Context(), testID, Verification{Time: time.Unix(9, 0).UTC(),
-		Version: "3.6.1"}); err != nil {
+	if err := d.AddProof(t.Context(), testID, Proof{Level: LevelRestorable,
+		Verification: Verification{Time: time.Unix(9, 0).UTC(), Version: "3.6.1"}}); err != nil {
 		t.Fatal(err)
 	}
 	content, err = os.ReadFile(d.manifestPath(testID))

@@ -19,6 +19,8 @@ import (
 //	GET    /v1/backups/{id}                        -> Manifest
 //	DELETE /v1/backups/{id}
 //	POST   /v1/backups/{id}/verified               Verification ->
+//	POST   /v1/backups/{id}/proofs                 Proof ->
+//	POST   /v1/backups/{id}/present
 //	GET    /v1/backups/{id}/data                   -> bytes, manifest in HeaderManifest
 //	GET    /v1/backups/{id}/check                  -> lines of CheckReply
 //	POST   /v1/backups/{id}/uploads                UploadRequest -> UploadReply

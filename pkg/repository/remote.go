@@ -85,13 +85,29 @@ func (r *Remote) List(ctx context.Context, cluster string) ([]Manifest, error) {
 	return listing.Manifests, errors.Join(broken...)
 }
 
-// MarkVerified replaces the manifest's Verified, atomically.
-func (r *Remote) MarkVerified(ctx context.Context, id string, v Verification) error {
+// AddProof records what a verification found, atomically. A side of an older version takes only a success of the
+// highest level.
+func (r *Remote) AddProof(ctx context.Context, id string, p Proof) error {
 	if err := CheckID(id); err != nil {
 		return err
 	}
-	if err := r.call(ctx, http.MethodPost, backupPath(id, "verified"), v, nil); err != nil {
-		return fmt.Errorf("mark %s in %s as verified: %w", id, r.url, err)
+	path, said := backupPath(id, "proofs"), any(p)
+	if p.Level == LevelRestorable && !p.Failed { // older versions know that alone
+		path, said = backupPath(id, "verified"), p.Verification
+	}
+	if err := r.call(ctx, http.MethodPost, path, said, nil); err != nil {
+		return fmt.Errorf("record a proof of %s in %s: %w", id, r.url, err)
+	}
+	return nil
+}
+
+// Present implements Presence. A side of an older version refuses it.
+func (r *Remote) Present(ctx context.Context, id string) error {
+	if err := CheckID(id); err != nil {
+		return err
+	}
+	if err := r.call(ctx, http.MethodPost, backupPath(id, "present"), struct{}{}, nil); err != nil {
+		return fmt.Errorf("find what backup %s is made of in %s: %w", id, r.url, err)
 	}
 	return nil
 }

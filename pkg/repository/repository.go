@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
-	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 )
 
 // Errors that callers compare with errors.Is.
@@ -70,23 +69,21 @@ type Manifest struct {
 	// that it is encrypted there. Both are of format 2 alone.
 	Stored    int64 `json:"stored,omitempty"`
 	Encrypted bool  `json:"encrypted,omitempty"`
-	// Proof is the level of the best proof in an object store: "present", "intact" or "restorable". ProvenAt is when
-	// that was found out.
+	// Proof is the level of the best proof that succeeded: "present", "intact" or "restorable". ProvenAt is when that was
+	// found out.
 	Proof    string    `json:"proof,omitempty"`
 	ProvenAt time.Time `json:"provenAt,omitzero"`
+	// FailedProof is the newest proof that failed, unless a later one of its level or a higher one succeeded. A listing of
+	// an object store leaves out why.
+	FailedProof *Proof `json:"failedProof,omitempty"`
 }
 
 // ProvenWithin reports whether each byte was found to be right no longer ago than that.
 func (m Manifest) ProvenWithin(d time.Duration, now time.Time) bool {
 	age := now.Sub(m.ProvenAt)
-	return (m.Proof == proofIntact || m.Proof == proofRestorable) && age >= 0 && age < d
+	return (m.Proof == string(LevelIntact) || m.Proof == string(LevelRestorable)) && age >= 0 && age < d &&
+		m.FailedProof == nil
 }
-
-// Levels of proof that take all bytes, as object stores name them.
-const (
-	proofIntact     = string(archive.LevelIntact)
-	proofRestorable = string(archive.LevelRestorable)
-)
 
 // Verification is the proof that a backup was restored and compared.
 type Verification struct {
@@ -114,8 +111,8 @@ type Repository interface {
 	// newest first. See SplitDamaged for those that List can't read.
 	Get(ctx context.Context, id string) (Manifest, error)
 	List(ctx context.Context, cluster string) ([]Manifest, error)
-	// MarkVerified replaces the manifest's Verified, atomically.
-	MarkVerified(ctx context.Context, id string, v Verification) error
+	// AddProof records what a verification found, atomically. One that failed is never a reason to delete anything.
+	AddProof(ctx context.Context, id string, p Proof) error
 	// Delete removes manifest, then data. A repeat returns ErrNotFound; ErrNeeded while another backup adds to it.
 	Delete(ctx context.Context, id string) error
 	Close() error
@@ -124,8 +121,8 @@ type Repository interface {
 // Presence is a Repository whose backups others read by themselves: it says
 // whether all of one is there, without reading it.
 type Presence interface {
-	// Present compares what is stored with a manifest that is signed: ErrDamaged
-	// if anything is missing or of another size.
+	// Present compares what is stored with a manifest, which is signed in an object store: ErrDamaged if anything is
+	// missing or of another size, also of the backup that it adds to.
 	Present(ctx context.Context, id string) error
 }
 

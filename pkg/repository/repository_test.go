@@ -277,7 +277,8 @@ func TestCatalog(t *testing.T) {
 			t.Errorf("all: %v", got)
 		}
 		v := repository.Verification{Time: began, Version: "3.6.1", Tool: "v1", Checked: "all of it"}
-		if err := repo.MarkVerified(t.Context(), ids[0], v); err != nil {
+		p := repository.Proof{Level: repository.LevelRestorable, Verification: v}
+		if err := repo.AddProof(t.Context(), ids[0], p); err != nil {
 			t.Fatal(err)
 		}
 		m, err := repo.Get(t.Context(), ids[0])
@@ -287,8 +288,31 @@ func TestCatalog(t *testing.T) {
 		if d := cmp.Diff(&v, m.Verified); d != "" {
 			t.Errorf("verified (-want +got):\n%s", d)
 		}
-		if err := repo.MarkVerified(t.Context(), id, v); !errors.Is(err, repository.ErrNotFound) {
-			t.Errorf("MarkVerified of nothing: %v", err)
+		failure := repository.Proof{Level: repository.LevelIntact, Failed: true, Reason: "a byte is wrong",
+			Verification: repository.Verification{Time: began}}
+		if err := repo.AddProof(t.Context(), ids[0], failure); err != nil {
+			t.Fatal(err)
+		}
+		if m, err = repo.Get(t.Context(), ids[0]); err != nil || m.Verified == nil || m.Proof != "restorable" {
+			t.Errorf("a proof that failed took away what was proven: %+v, %v", m, err)
+		}
+		if d := cmp.Diff(&failure, m.FailedProof); d != "" {
+			t.Errorf("failed (-want +got):\n%s", d)
+		}
+		for _, level := range []repository.Level{repository.LevelPresent, repository.LevelIntact} {
+			if err := repo.AddProof(t.Context(), ids[0], repository.Proof{Level: level}); err != nil {
+				t.Fatal(err)
+			}
+			m, err := repo.Get(t.Context(), ids[0])
+			if err != nil || (m.FailedProof == nil) != (level == repository.LevelIntact) || m.Proof != "restorable" {
+				t.Errorf("after %s: %+v, %v", level, m, err)
+			}
+		}
+		if err := repo.(repository.Presence).Present(t.Context(), ids[0]); err != nil {
+			t.Errorf("it is there: %v", err)
+		}
+		if err := repo.AddProof(t.Context(), id, p); !errors.Is(err, repository.ErrNotFound) {
+			t.Errorf("a proof of nothing: %v", err)
 		}
 		if err := repo.Delete(t.Context(), ids[0]); err != nil {
 			t.Fatal(err)
@@ -366,7 +390,7 @@ func TestIdentifiersAreChecked(t *testing.T) {
 		_, _, err2 := repo.Reader(ctx, evil)
 		_, err3 := repo.Get(ctx, evil)
 		for i, err := range []error{err1, err2, err3, repo.Delete(ctx, evil),
-			repo.MarkVerified(ctx, evil, repository.Verification{})} {
+			repo.AddProof(ctx, evil, repository.Proof{})} {
 			if !errors.Is(err, repository.ErrID) {
 				t.Errorf("call %d: %v", i, err)
 			}

@@ -21,6 +21,9 @@ func Judge(all []Manifest, cluster, namespace string, by archive.Retention, now 
 		if m.Verified != nil {
 			e.Proof = &archive.Proof{Attempt: m.ID, Level: archive.LevelRestorable, Time: m.Verified.Time}
 		}
+		if f := m.FailedProof; f != nil {
+			e.Failed = &archive.Proof{Attempt: m.ID, Level: f.Level, Time: f.Time, Failed: true}
+		}
 		entries = append(entries, e)
 	}
 	return by.Decide(entries, now, func(archive.Entry) bool { return true })

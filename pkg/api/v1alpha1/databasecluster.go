@@ -264,6 +264,8 @@ type DatabaseClusterStatus struct {
 	// LastBackup and LastVerifiedBackup are the newest ones known to this tool.
 	LastBackup         *BackupReference `json:"lastBackup,omitempty"`
 	LastVerifiedBackup *BackupReference `json:"lastVerifiedBackup,omitempty"`
+	// FailedProof is the newest proof of a backup that failed, until one succeeds that answers it.
+	FailedProof *FailedProof `json:"failedProof,omitempty"`
 }
 
 // Deletion is the deletion of a custom resource that a running operator saw,
@@ -283,6 +285,17 @@ type Pause struct {
 	By   string      `json:"by,omitempty"`
 	From string      `json:"from,omitempty"`
 	At   metav1.Time `json:"at"`
+}
+
+// FailedProof says that a backup was verified, and is not what it should be.
+type FailedProof struct {
+	Repository string `json:"repository"`
+	ID         string `json:"id"`
+	// Level is what was to be proven: present, intact or restorable.
+	Level string `json:"level"`
+	// Time is when that was found out, and Reason why it is not so, in one line.
+	Time   metav1.Time `json:"time"`
+	Reason string      `json:"reason"`
 }
 
 // BackupReference names a backup and says when it was made or verified.

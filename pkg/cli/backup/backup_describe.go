@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -98,6 +99,10 @@ func describeBackup(w io.Writer, url string, m repository.Manifest, now time.Tim
 	}
 	if t := m.RetainUntil; t != nil {
 		lines = append(lines, [2]string{"Retained", "until " + t.Format(time.RFC3339) + " by the store it was written to"})
+	}
+	if p := m.FailedProof; p != nil {
+		lines = append(lines, [2]string{"Failed proof", fmt.Sprintf("%s (%s ago): it is not %s: %s",
+			p.Time.UTC().Format(time.RFC3339), printer.Age(now, p.Time), p.Level, cmp.Or(p.Reason, "no reason is known"))})
 	}
 	lines = append(lines, [][2]string{
 		{"Users in data", auth},

@@ -83,7 +83,7 @@ func verifyExternal(ctx context.Context, c *command.Change, m repository.Manifes
 	if err != nil {
 		return m, err
 	}
-	if err := c.Verify(ctx, in, verifyPlan(m), r, m); err != nil {
+	if err := c.Verify(ctx, in, verifyPlan(m, repository.LevelRestorable), r, m, repository.LevelRestorable); err != nil {
 		return m, err
 	}
 	return r.Get(ctx, m.ID)

@@ -176,6 +176,10 @@ func (l *backupList) show(f *command.Factory, out *printer.Output) error {
 		}
 	}
 	for _, b := range l.Items {
+		if b.FailedProof != nil && out.Human() {
+			f.Note("FAILED: the last verification of %s found that it is not %s", b.ID, b.FailedProof.Level)
+			f.Note("  %s backup describe %s --repository %s tells why", command.DisplayName, b.ID, b.Repository)
+		}
 		if b.Gap != "" && out.Human() {
 			f.Note("GAP: %s: file %s of the log is missing in the archive", b.ID, b.Gap)
 		}
@@ -198,6 +202,22 @@ func (l *backupList) show(f *command.Factory, out *printer.Output) error {
 		return nil
 	}
 	return l.table(f, out).Print(f.Streams.Out, "")
+}
+
+// verifiedText is when a backup was proven last: to be restorable, or else less than that. What failed since comes
+// first.
+func verifiedText(f *command.Factory, b listedBackup) string {
+	switch failed := b.FailedProof; {
+	case failed != nil && failed.Level == repository.LevelRestorable:
+		return "FAILED " + f.Age(failed.Time)
+	case failed != nil:
+		return "FAILED " + string(failed.Level) + " " + f.Age(failed.Time)
+	case b.Verified != nil:
+		return f.Age(b.Verified.Time)
+	case b.Proof != "":
+		return b.Proof + " " + f.Age(b.ProvenAt)
+	}
+	return "no"
 }
 
 func (l *backupList) table(f *command.Factory, out *printer.Output) *printer.Table {
@@ -223,14 +243,7 @@ func (l *backupList) table(f *command.Factory, out *printer.Output) *printer.Tab
 	}
 	t := out.NewTable(append(columns, "AGE")...)
 	for _, b := range l.Items {
-		verified := "no"
-		switch {
-		case b.Verified != nil:
-			verified = f.Age(b.Verified.Time)
-		case b.Proof != "":
-			verified = b.Proof + " " + f.Age(b.ProvenAt)
-		}
-		row := []string{b.ID, b.Cluster, b.Engine, b.Version, printer.Size(cmp.Or(b.Bytes, b.Stored)), verified}
+		row := []string{b.ID, b.Cluster, b.Engine, b.Version, printer.Size(cmp.Or(b.Bytes, b.Stored)), verifiedText(f, b)}
 		if forward {
 			until := printer.Unknown
 			if b.Until != nil {

@@ -21,8 +21,8 @@ func verified(b *clitest.Bench, id string) {
 	b.T.Helper()
 	d, err := repository.NewDirectory(b.Dir + "/.local/share/kubectl-dbop/backups")
 	if err == nil {
-		err = d.MarkVerified(b.T.Context(), id,
-			repository.Verification{Time: clitest.Noon.Add(-23 * time.Hour), Version: "3.5.9"})
+		err = d.AddProof(b.T.Context(), id, repository.Proof{Level: repository.LevelRestorable,
+			Verification: repository.Verification{Time: clitest.Noon.Add(-23 * time.Hour), Version: "3.5.9"}})
 	}
 	if err != nil {
 		b.T.Fatal(err)

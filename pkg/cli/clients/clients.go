@@ -121,6 +121,9 @@ type Verification struct {
 	Like       *v1alpha1.DatabaseCluster
 	Repository repository.Repository
 	Backup     string
+	// Level is what is to be proven, and By who asks for it.
+	Level repository.Level
+	By    string
 	// Progress and Waiting tell how it goes; Waiting is called when the reason changes.
 	Progress func(bytes, total int64)
 	Waiting  func(why string)

@@ -180,7 +180,7 @@ func (l *live) Verify(ctx context.Context, v Verification) (err error) {
 	why := ""
 	defer func() {
 		if why != "" {
-			err = errors.Join(err, world.EndVerification(ctx, v.Like, v.Backup))
+			err = errors.Join(err, world.EndProof(ctx, v.Like, v.Backup))
 		}
 		err = errors.Join(err, world.Close())
 	}()
@@ -190,12 +190,9 @@ func (l *live) Verify(ctx context.Context, v Verification) (err error) {
 			return err
 		}
 		s := ops.State{Now: client.Now(), Cluster: v.Like, Kube: facts}
-		err = world.VerifyBackup(ctx, s, v.Repository, v.Backup, v.Progress)
-		if err == nil {
-			why = ""
-			return world.NoteVerified(ctx, v.Repository, v.Backup)
-		}
-		if !errors.Is(err, engine.ErrNotReady) {
+		err = world.ProveBackup(ctx, s, v.Repository, executor.Proving{Backup: v.Backup, Level: v.Level, By: v.By},
+			v.Progress)
+		if err == nil || !errors.Is(err, engine.ErrNotReady) {
 			why = ""
 			return err
 		}

@@ -161,8 +161,11 @@ func (c *Fake) Verify(ctx context.Context, v clients.Verification) error {
 	if c.VerifyErr != nil {
 		return c.VerifyErr
 	}
-	return v.Repository.MarkVerified(ctx, v.Backup, repository.Verification{Time: Noon, Version: "3.5.9", Tool: "v1.2.3",
-		Checked: "pages by fakecheck"})
+	p := repository.Proof{Level: v.Level, Verification: repository.Verification{Time: Noon, Tool: "v1.2.3"}, By: v.By}
+	if v.Level == repository.LevelRestorable {
+		p.Version, p.Checked = "3.5.9", "pages by fakecheck"
+	}
+	return v.Repository.AddProof(ctx, v.Backup, p)
 }
 
 func (c *Fake) LocalProxy(_ context.Context, _ *clients.Target, member string) (clients.LocalProxy, error) {

@@ -36,7 +36,7 @@ func (c *Change) Stream(ctx context.Context, plan ops.Plan,
 // Verify waits until the backup is proven. It needs no lease and no record: it
 // touches no cluster, and a repeat finds the same throw-away member.
 func (c *Change) Verify(ctx context.Context, in Intent, plan ops.Plan, r repository.Repository,
-	m repository.Manifest) error {
+	m repository.Manifest, level repository.Level) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	reporter := c.Factory.newReporter(c.progress)
@@ -46,6 +46,7 @@ func (c *Change) Verify(ctx context.Context, in Intent, plan ops.Plan, r reposit
 	reporter.Started(step)
 	err := c.Factory.Clients.Verify(ctx,
 		clients.Verification{Engine: in.Engine, Like: in.Request.Cluster, Repository: r, Backup: m.ID,
+			Level: level, By: c.Factory.Clients.Whoami(ctx),
 			Progress: func(n, total int64) { reporter.Progress(step, n, total) },
 			Waiting:  func(why string) { reporter.Waiting(step, why) }})
 	reporter.Done(step, time.Since(began), err)

@@ -17,7 +17,7 @@ import (
 )
 
 func newHelperProve(f *command.Factory) *cobra.Command {
-	var from, id, report string
+	var from, id, by, report string
 	cmd := &cobra.Command{
 		Use:   "prove --from-repository DIR --backup ID --report FILE",
 		Short: "Read a backup in an object store and compare each byte",
@@ -31,17 +31,19 @@ func newHelperProve(f *command.Factory) *cobra.Command {
 				return exit.Misuse("--from-repository and --backup are required")
 			}
 			saveMemory(f.Getenv)
-			return proveBackup(helper.TellOutages(cmd.Context(), f.Verbatim), from, id, report, f.Build.Version)
+			return proveBackup(helper.TellOutages(cmd.Context(), f.Verbatim), from, id, report, repository.Proof{By: by,
+				Verification: repository.Verification{Tool: f.Build.Version}})
 		},
 	}
 	cmd.Flags().StringVar(&from, "from-repository", "",
 		"Directory where a repository's description and keys are mounted.")
 	cmd.Flags().StringVar(&id, "backup", "", "The backup to read.")
+	cmd.Flags().StringVar(&by, "by", "", "Who asked for the proof.")
 	cmd.Flags().StringVar(&report, "report", "", "File that takes the report.")
 	return cmd
 }
 
-func proveBackup(ctx context.Context, dir, id, report, tool string) (err error) {
+func proveBackup(ctx context.Context, dir, id, report string, by repository.Proof) (err error) {
 	d, secrets, err := bucket.ReadDirectory(dir)
 	if err != nil {
 		return err
@@ -51,7 +53,7 @@ func proveBackup(ctx context.Context, dir, id, report, tool string) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, repo.Close()) }()
-	if err := unproved(d.Name, id, repo.Prove(ctx, id, tool)); err != nil || report == "" {
+	if err := unproved(d.Name, id, repo.Prove(ctx, id, by)); err != nil || report == "" {
 		return err
 	}
 	if err := os.WriteFile(report, []byte("backup "+id+" is intact\n"), 0o600); err != nil {

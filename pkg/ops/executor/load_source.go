@@ -187,7 +187,7 @@ func (l *Executor) gaveUp(ctx context.Context, s ops.State, pod, id string) erro
 		if err := helperpod.Delete(ctx, l.Client, l.Namespace, pod); err != nil {
 			return fmt.Errorf("remove failed helper pod %s: %w", pod, err)
 		}
-		return &ops.Error{Kind: ops.NeedsHuman, Check: "load",
+		return &ops.Error{Kind: ops.NeedsHuman, Check: CheckLoad,
 			Message: fmt.Sprintf("pod %s could not load backup %s: %s", pod, id,
 				cmp.Or(strings.TrimSpace(h.Message), "it left no message")),
 			Hint: "mend what it says, or take another backup; the same command tries again, kubectl dbop cancel goes back"}

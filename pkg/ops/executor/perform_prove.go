@@ -49,7 +49,7 @@ func (l *Executor) prove(ctx context.Context, t task) (ops.Result, error) {
 		if m.ProvenWithin(provenFor, l.Client.Now()) {
 			return done, stored.Present(ctx, m.ID) // what was read then is still all there
 		}
-		err = l.proveInJob(ctx, t.State, stored, m)
+		err = l.proveInJob(ctx, t.State, stored, m, readJob{name: job, by: t.Operation.Spec.RequestedBy})
 	default:
 		err = compareBytes(ctx, repo, m, t.report)
 	}
@@ -91,10 +91,13 @@ func readAll(ctx context.Context, repo repository.Repository, m repository.Manif
 
 func proveJob(op *v1alpha1.Operation) string { return "prove-" + markOf(op) }
 
+// readJob is a Job that reads a backup, and who asked for that.
+type readJob struct{ name, by string }
+
 // proveInJob does one attempt; ErrNotReady (wrapped) asks for another after a new observation.
 func (l *Executor) proveInJob(ctx context.Context, s ops.State, repo *bucket.Repository,
-	m repository.Manifest) error {
-	job := proveJob(s.Operation)
+	m repository.Manifest, by readJob) error {
+	job := by.name
 	have, err := helperpod.GetJob(ctx, l.Client, l.Namespace, job)
 	switch {
 	case errors.Is(err, kube.ErrNotFound):
@@ -107,9 +110,9 @@ func (l *Executor) proveInJob(ctx context.Context, s ops.State, repo *bucket.Rep
 		}
 		if err := helperpod.CreateJob(ctx, l.Client, helperpod.Spec{Name: job, Namespace: l.Namespace, Cluster: s.Cluster,
 			Purpose: helperpod.PurposeProve, Image: l.helperImage(s.Cluster),
-			Files: repositoryFiles(d, true, true), SameNode: sameNode(d),
-			Args: []string{"helper", "prove", "--from-repository", helper.MountedRepository, "--backup", m.ID, "--report",
-				corev1.TerminationMessagePathDefault},
+			Files: repositoryFiles(d, d.Identity, true), SameNode: sameNode(d),
+			Args: []string{"helper", "prove", "--from-repository", helper.MountedRepository, "--backup", m.ID, "--by", by.by,
+				"--report", corev1.TerminationMessagePathDefault},
 			Resources: workload.ScheduleResources(), Deadline: rules.StreamDeadline}); err != nil {
 			return fmt.Errorf("start job %s: %w", job, err)
 		}

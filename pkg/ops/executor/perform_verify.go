@@ -25,30 +25,37 @@ func (l *Executor) verify(ctx context.Context, t task) (ops.Result, error) {
 		return ops.Result{}, err
 	}
 	defer closing(repo)
-	if err := l.VerifyBackup(ctx, t.State, repo, op.Spec.Backup, t.report); err != nil {
+	want := Proving{Backup: op.Spec.Backup, Level: repository.LevelRestorable, By: op.Spec.RequestedBy}
+	if err := l.verifyBackup(ctx, t.State, repo, want, t.report); err != nil {
+		if failed := l.failedNow(op.Spec.Repository, want, err); failed != nil && !ops.Converts(op) {
+			err = errors.Join(err, l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.FailedProof = failed }))
+		}
 		return ops.Result{}, notConverted(op, err)
 	}
 	ref := l.verifiedNow(op.Spec.Repository, op.Spec.Backup)
-	if err := l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.LastVerifiedBackup = ref }); err != nil {
+	if err := l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
+		c.Status.LastVerifiedBackup = ref
+		answer(c, want)
+	}); err != nil {
 		return ops.Result{}, fmt.Errorf("note the verified backup on the cluster: %w", err)
 	}
 	return ops.Result{Facts: map[string]string{v1alpha1.FactVerified: op.Spec.Backup}}, nil
 }
 
-// VerifyBackup does one attempt of a verification; ErrNotReady (wrapped) asks for
+// verifyBackup does one attempt of a verification; ErrNotReady (wrapped) asks for
 // another after a new observation. The throw-away member holds a copy of real
 // data: it serves on its own loopback only and is removed at the end, and by
-// its deadline if nobody comes back.
-func (l *Executor) VerifyBackup(ctx context.Context, s ops.State, repo repository.Repository, id string,
+// its deadline if nobody comes back. What was found is recorded in the repository.
+func (l *Executor) verifyBackup(ctx context.Context, s ops.State, repo repository.Repository, want Proving,
 	report func(int64, int64)) error {
-	err := l.verifyTurn(ctx, s, repo, id, report)
+	err := l.verifyTurn(ctx, s, repo, want, report)
 	if err == nil || errors.Is(err, engine.ErrNotReady) {
 		return err
 	}
-	if left := l.EndVerification(ctx, s.Cluster, id); left != nil {
-		return errors.Join(err, left)
+	if !ops.Converts(s.Operation) { // what a newer version makes of it says nothing of the backup
+		err = l.recordFailure(ctx, repo, want, err)
 	}
-	return err
+	return errors.Join(err, l.EndVerification(ctx, s.Cluster, want.Backup))
 }
 
 // EndVerification deletes the throw-away member of a verification that is not
@@ -63,8 +70,9 @@ func (l *Executor) EndVerification(ctx context.Context, like *v1alpha1.DatabaseC
 	return nil
 }
 
-func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.Repository, id string,
+func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.Repository, want Proving,
 	report func(int64, int64)) error {
+	id := want.Backup
 	if at, named, err := l.claimOf(ctx, repo.URL()); err == nil && named && at.Kind == repository.KindClaim {
 		if pod := v1alpha1.PodName(throwAwayName(s.Cluster, id)); starting(s, pod) { // to open a claim takes a pod, too
 			return fmt.Errorf("pod %s is loading %s from %s: %w", pod, id, repo.URL(), engine.ErrNotReady)
@@ -133,8 +141,9 @@ func (l *Executor) verifyTurn(ctx context.Context, s ops.State, repo repository.
 	if err != nil {
 		return err
 	}
-	if err := repo.MarkVerified(ctx, id, repository.Verification{Time: l.Client.Now(), Version: t.Spec.Version,
-		Tool: l.Tool, Checked: checked}); err != nil {
+	p := l.proofOf(want)
+	p.Version, p.Checked = t.Spec.Version, checked
+	if err := repo.AddProof(ctx, id, p); err != nil {
 		return fmt.Errorf("stamp backup %s: %w", id, err)
 	}
 	return helperpod.Delete(ctx, l.Client, l.Namespace, pod)
@@ -237,7 +246,7 @@ func checkData(ctx context.Context, session engine.Session, member, id string) (
 		return "", fmt.Errorf("check the restored data for damage: %w", err)
 	}
 	if len(found.Problems) > 0 {
-		return "", &ops.Error{Kind: ops.NeedsHuman, Check: "damage",
+		return "", &ops.Error{Kind: ops.NeedsHuman, Check: CheckDamage,
 			Message: fmt.Sprintf("backup %s restores, but its data was damaged already when it was taken (%s): %s", id,
 				found.By, strings.Join(found.Problems, "; ")),
 			Hint: "check the cluster that it is of, and verify an older one: kubectl dbop backup list"}
@@ -251,7 +260,7 @@ func (l *Executor) matches(m repository.Manifest, got engine.Fingerprint) error 
 	case engine.MatchSame:
 		return nil
 	case engine.MatchDifferent:
-		return &ops.Error{Kind: ops.NeedsHuman, Check: "verification",
+		return &ops.Error{Kind: ops.NeedsHuman, Check: CheckVerification,
 			Message: fmt.Sprintf("backup %s restores to %s, but %s was backed up", m.ID, got.Proof.Short(),
 				m.Facts.Proof.Short()),
 			Hint: "do not rely on it: take another with kubectl dbop backup"}

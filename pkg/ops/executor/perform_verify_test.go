@@ -115,6 +115,13 @@ func TestVerifyDoesNotStampWhatDiffers(t *testing.T) {
 			if m.Verified != nil || b.Cluster().Status.LastVerifiedBackup != nil {
 				t.Error("it was stamped")
 			}
+			failed, noted := m.FailedProof, b.Cluster().Status.FailedProof
+			if wanted := c.kind == ops.NeedsHuman; (failed != nil) != wanted || (noted != nil) != wanted {
+				t.Errorf("recorded %+v, noted %+v", failed, noted)
+			} else if wanted && (failed.Level != repository.LevelRestorable || !strings.Contains(failed.Reason, c.text) ||
+				noted.ID != backupID || noted.Reason != failed.Reason) {
+				t.Errorf("recorded %+v, noted %+v", failed, noted)
+			}
 		})
 	}
 }

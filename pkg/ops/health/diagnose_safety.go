@@ -93,7 +93,10 @@ func (d *Examination) backups() {
 		f.What = "recent and verified"
 	}
 	d.add(f)
-	if b := Scheduled(d.S); b != nil && b.Problem != "" {
+	if failed := failedProof(d.S); failed != "" {
+		d.add(ops.Finding{Severity: ops.Warn, Subject: "backup", What: failed, Remedy: d.takeBackup()})
+	}
+	if b := Scheduled(d.S); b != nil && b.Problem != "" && b.Reason != FailedProof {
 		d.add(ops.Finding{Severity: ops.Warn, Subject: "schedule", What: b.Problem, Remedy: []string{b.remedy(d.name)}})
 	}
 }

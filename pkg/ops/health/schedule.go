@@ -54,7 +54,8 @@ const ScheduleGrace = 30 * time.Minute
 type Schedule struct {
 	Policy v1alpha1.BackupPolicy `json:"policy"`
 	// Problem is why there is none that should be there; "" if all is well.
-	// Reason is it in a word: Failed, Overdue, Overlapping, Unverified, Missing, Incomplete or Suspended.
+	// Reason is it in a word: Failed, Overdue, Overlapping, Unverified, FailedProof, Missing, Incomplete or
+	// Suspended.
 	Reason  string `json:"reason,omitempty"`
 	Problem string `json:"problem,omitempty"`
 	Running bool   `json:"running,omitempty"`
@@ -68,8 +69,8 @@ func (s *Schedule) remedy(cluster string) string {
 	switch s.Reason {
 	case "Missing", "Incomplete", "Suspended":
 		return "kubectl dbop repair " + cluster
-	case "Unverified":
-		return "kubectl dbop backup " + cluster + " --verify"
+	case "Unverified", FailedProof:
+		return verifyNew(cluster)
 	case "Overlapping":
 		return "kubectl dbop backup schedule " + cluster
 	}
@@ -133,6 +134,9 @@ func Scheduled(s ops.State) *Schedule {
 			v1alpha1.LabelCluster, s.Cluster.Name, v1alpha1.LabelPurpose, workload.PurposeBackup)
 	case missed.Add(ScheduleGrace).Before(s.Now):
 		return tell("Overdue", "a backup was due at %s and was not taken", stamped(missed))
+	}
+	if failed := failedProof(s); failed != "" {
+		return tell(FailedProof, "%s", failed)
 	}
 	if missed, ok := unverified(s, due); ok {
 		return tell("Unverified", "a backup was to be verified at %s and was not: kubectl logs -l %s=%s,%s=%s shows why",

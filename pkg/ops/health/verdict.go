@@ -63,16 +63,24 @@ func Assess(e engine.Engine, s ops.State, verbs ops.Verbs) Verdict {
 			v.Level = Degraded
 		}
 	}
-	if b := Scheduled(s); b != nil && b.Problem != "" {
-		v.Problems = append(v.Problems, b.Problem)
-		if remedy := b.remedy(s.Cluster.Name); !slices.Contains(v.Next, remedy) {
-			v.Next = append([]string{remedy}, v.Next...)
-		}
-		if v.Level == Healthy {
-			v.Level = Degraded
-		}
+	if failed := failedProof(s); failed != "" {
+		v.backups(failed, verifyNew(s.Cluster.Name))
+	}
+	if b := Scheduled(s); b != nil && b.Problem != "" && b.Reason != FailedProof {
+		v.backups(b.Problem, b.remedy(s.Cluster.Name))
 	}
 	return v
+}
+
+// backups adds a problem with backups, which degrades a cluster that is healthy.
+func (v *Verdict) backups(problem, remedy string) {
+	v.Problems = append(v.Problems, problem)
+	if !slices.Contains(v.Next, remedy) {
+		v.Next = append([]string{remedy}, v.Next...)
+	}
+	if v.Level == Healthy {
+		v.Level = Degraded
+	}
 }
 
 // verdict is about the database and its objects.

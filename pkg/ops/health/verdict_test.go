@@ -175,6 +175,11 @@ func TestAssess(t *testing.T) {
 				s.Cluster.Status.LastVerifiedBackup = nil, nil
 		},
 			level: Healthy, headline: "all 3", next: "kubectl dbop backup db --verify"},
+		{name: "a proof that failed", change: func(s *ops.State) {
+			s.Cluster.Status.FailedProof = &v1alpha1.FailedProof{ID: "db-x", Repository: "offsite", Level: "intact",
+				Reason: "a byte is wrong"}
+		}, level: Degraded, headline: "all 3", problem: "backup db-x in offsite was verified at 0001-01-01 00:00:00 UTC, " +
+			"and is not intact: a byte is wrong", next: "kubectl dbop backup db --verify"},
 		{name: "no verified backup", change: func(s *ops.State) { s.Cluster.Status.LastVerifiedBackup = nil },
 			level:    Healthy,
 			headline: "all 3", next: "kubectl dbop backup verify db-x"},

@@ -33,8 +33,10 @@ type Entry struct {
 	Scheduled  bool      `json:"scheduled,omitempty"`
 	Encrypted  bool      `json:"encrypted"`
 	Log        *LogStart `json:"log,omitempty"`
-	// Proof is the highest and newest one, HeldUntil the end of the last hold.
+	// Proof is the highest and newest one, HeldUntil the end of the last hold. Failed is the newest proof that failed,
+	// unless a later one of its level or a higher one succeeded.
 	Proof     *Proof    `json:"proof,omitempty"`
+	Failed    *Proof    `json:"failed,omitempty"`
 	HeldUntil time.Time `json:"heldUntil,omitzero"`
 
 	// Key is that of the manifest, Stored the time of the store's clock at which it appeared.
@@ -79,6 +81,9 @@ func (a *Archive) list(ctx context.Context, s Scope) (c *Catalogue, proofs map[s
 	for i := range c.Entries {
 		e := &c.Entries[i]
 		e.Proof = newest(proofs[e.Attempt])
+		if failed := unanswered(proofs[e.Attempt]); len(failed) > 0 {
+			e.Failed = &failed[0]
+		}
 		for _, h := range holds[e.Attempt] {
 			if h.Until.After(e.HeldUntil) {
 				e.HeldUntil = h.Until

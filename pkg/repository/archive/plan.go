@@ -42,15 +42,15 @@ func (a *Archive) Plan(ctx context.Context, s Scope, r Retention) (*Plan, error)
 	}
 	p := &Plan{Scope: s, now: now}
 	entries, known := newestFirst(c.Entries), map[string]bool{}
-	restored := restorations{archive: a, named: proofs, signed: map[string]bool{}}
+	restored := restorations{archive: a, named: proofs, signed: map[string]bool{}, doubted: map[string]bool{}}
 	for {
-		proven := ""
+		var proven []string
 		if !r.keepsAll() {
 			if proven, err = restored.newest(ctx, entries); err != nil {
 				return nil, err
 			}
 		}
-		p.Decisions = r.Decide(entries, now, func(e Entry) bool { return e.Attempt == proven })
+		p.Decisions = r.Decide(entries, now, func(e Entry) bool { return slices.Contains(proven, e.Attempt) })
 		unsigned, gone, err := a.doubtful(ctx, p.Decisions, known)
 		if err != nil {
 			return nil, err

@@ -29,18 +29,26 @@ const (
 	LevelRestorable Level = "restorable"
 )
 
+// Includes reports whether a proof of this level is one of the other as well. A level that is not known includes none.
+func (l Level) Includes(other Level) bool { return l.rank() > 0 && l.rank() >= other.rank() }
+
 func (l Level) rank() int {
 	return map[Level]int{LevelPresent: 1, LevelIntact: 2, LevelRestorable: 3}[l]
 }
 
-// Proof is the result of one verification that succeeded. It is an object of its own.
+// Proof is the result of one verification. It is an object of its own.
 type Proof struct {
 	Attempt string    `json:"attempt"`
 	Level   Level     `json:"level"`
 	Time    time.Time `json:"time"`
+	// Failed says that the backup is not what the level means, and Reason why not, in a few words without secrets.
+	Failed bool   `json:"failed,omitempty"`
+	Reason string `json:"reason,omitempty"`
 	// Version of the server that served the restored data, Tool the one that verified.
 	Version string `json:"version,omitempty"`
 	Tool    string `json:"tool,omitempty"`
+	// By is who asked for it.
+	By string `json:"by,omitempty"`
 	// Checked says what a program of the database compared, and found whole.
 	Checked string `json:"checked,omitempty"`
 
@@ -54,6 +62,8 @@ func (a *Archive) AddProof(ctx context.Context, m *Manifest, p Proof) error {
 		return fmt.Errorf("record a proof of backup %s: there is no level %q", m.ID, p.Level)
 	}
 	p.Attempt, p.Time = m.Attempt, a.now().UTC()
+	p.Reason = Brief(p.Reason)
+	p.Level = p.stored()
 	id, err := ulid.New(ulid.Timestamp(p.Time), rand.Reader)
 	if err != nil {
 		return fmt.Errorf("make an identifier: %w", err)
@@ -68,7 +78,7 @@ func (a *Archive) AddProof(ctx context.Context, m *Manifest, p Proof) error {
 	return nil
 }
 
-// proofs reads the names of all proofs, by attempt.
+// proofs reads the names of all proofs, those that failed among them, by attempt.
 func (a *Archive) proofs(ctx context.Context, s Scope) (map[string][]Proof, error) {
 	out := map[string][]Proof{}
 	for o, err := range store.All(ctx, a.store, s.prefix(kindProof)) {
@@ -80,11 +90,11 @@ func (a *Archive) proofs(ctx context.Context, s Scope) (map[string][]Proof, erro
 			continue
 		}
 		attempt, f, ok := parseName(rest)
-		level := Level(f['l'])
+		level, failed := storedLevel(f['l'])
 		if !ok || !isAttempt(attempt) || !isAttempt(f['u']) || level.rank() == 0 {
 			continue
 		}
-		p := Proof{Attempt: attempt, Level: level, Time: attemptTime(f['u']), key: o.Key}
+		p := Proof{Attempt: attempt, Level: level, Time: attemptTime(f['u']), Failed: failed, key: o.Key}
 		out[attempt] = append(out[attempt], p)
 	}
 	return out, nil
@@ -103,15 +113,20 @@ func (a *Archive) BestProof(ctx context.Context, e Entry) (*Proof, error) {
 	return a.signedProof(ctx, e, all[e.Attempt])
 }
 
-// signedProof is BestProof among those that names claim of a backup.
+// signedProof is BestProof among those that names claim of a backup. What failed is none.
 func (a *Archive) signedProof(ctx context.Context, e Entry, named []Proof) (*Proof, error) {
-	named = slices.SortedFunc(slices.Values(named), func(x, y Proof) int {
+	return a.firstSigned(ctx, e, slices.SortedFunc(slices.Values(succeeded(named)), func(x, y Proof) int {
 		return cmp.Or(y.Level.rank()-x.Level.rank(), y.Time.Compare(x.Time))
-	})
+	}))
+}
+
+// firstSigned is the first proof of a backup that a trusted key signed for its name; nil if there is none.
+func (a *Archive) firstSigned(ctx context.Context, e Entry, named []Proof) (*Proof, error) {
 	for _, n := range named {
 		var p Proof
 		switch err := a.getSigned(ctx, n.key, &p); {
-		case err == nil && p.Attempt == e.Attempt && p.Level == n.Level:
+		case err == nil && p.Attempt == e.Attempt && p.Level == n.stored() && p.Failed == n.Failed:
+			p.Level = n.Level
 			return &p, nil
 		case err == nil, errors.Is(err, ErrSignature), errors.Is(err, ErrDamaged), errors.Is(err, store.ErrNotFound):
 		default:
@@ -121,10 +136,13 @@ func (a *Archive) signedProof(ctx context.Context, e Entry, named []Proof) (*Pro
 	return nil, nil
 }
 
-// newest is the highest proof, and of those the newest.
+// newest is the highest proof that did not fail, and of those the newest.
 func newest(all []Proof) *Proof {
 	var best *Proof
 	for i, p := range all {
+		if p.Failed {
+			continue
+		}
 		if best == nil || p.Level.rank() > best.Level.rank() || p.Level == best.Level && p.Time.After(best.Time) {
 			best = &all[i]
 		}
@@ -134,23 +152,61 @@ func newest(all []Proof) *Proof {
 
 // Verify proves a backup to be present or intact and returns the error that says what is not. It stores nothing.
 func (a *Archive) Verify(ctx context.Context, m *Manifest, level Level) error {
-	if err := a.present(ctx, m); err != nil || level == LevelPresent {
+	switch level {
+	case LevelPresent:
+		return a.present(ctx, m)
+	case LevelIntact:
+		_, err := a.VerifyBytes(ctx, m)
 		return err
 	}
-	if level != LevelIntact {
-		return fmt.Errorf("verify backup %s: reading can't prove it %s", m.ID, level)
+	return fmt.Errorf("verify backup %s: reading can't prove it %s", m.ID, level)
+}
+
+// StoredOnly is what VerifyBytes says of an encrypted backup that no key at hand opens.
+const StoredOnly = "what is stored, without a key that opens it"
+
+// VerifyBytes reads each byte of a backup, and compares it with the manifest. It decrypts and decompresses too if it
+// has a secret key, or none is needed; checked is StoredOnly if it did not.
+func (a *Archive) VerifyBytes(ctx context.Context, m *Manifest) (checked string, err error) {
+	if err := a.present(ctx, m); err != nil {
+		return "", err
+	}
+	read := a.readStream
+	if m.Encrypted && len(a.keys.Identities) == 0 {
+		read, checked = a.readStored, StoredOnly
 	}
 	for _, s := range m.Streams {
-		r, err := a.Read(ctx, m, s.Name)
-		if err != nil {
-			return err
+		if err := read(ctx, m, s); err != nil {
+			return "", err
 		}
-		_, err = io.Copy(io.Discard, r)
-		if closed := r.Close(); err == nil {
-			err = closed
+	}
+	return checked, nil
+}
+
+// readStream reads a stream as a restore does.
+func (a *Archive) readStream(ctx context.Context, m *Manifest, s Stream) error {
+	r, err := a.Read(ctx, m, s.Name)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, r)
+	if closed := r.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// readStored reads the volumes of a stream as they are stored.
+func (a *Archive) readStored(ctx context.Context, m *Manifest, s Stream) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop() // what reads ahead ends
+	for n, v := range s.Volumes {
+		_, err := io.Copy(io.Discard, newStoredReader(ctx, a.store, m.volumeKey(s.Name, n), v))
+		if errors.Is(err, store.ErrNotFound) {
+			err = fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("read %s of backup %s, volume %d: %w", s.Name, m.ID, n, err)
 		}
 	}
 	return nil

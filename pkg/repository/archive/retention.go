@@ -44,7 +44,8 @@ func (r Retention) keepsAll() bool {
 // Decide judges the entries of one cluster, and returns them newest first. now is the store's time, as are the times
 // at which the manifests appeared. proven reports whether the proof of an entry can be relied on; it must know that
 // already, so that the same entries give the same decisions. The newest backup, the one that was stored last, the
-// newest one that was ever restored, what a hold keeps, and what another kept one adds to always stay.
+// newest one that was ever restored, what a hold keeps, and what another kept one adds to always stay. If a later proof
+// of the newest one that was restored failed, so does the newest one before it of which none did.
 func (r Retention) Decide(entries []Entry, now time.Time, proven func(Entry) bool) []Decision {
 	d := decider{out: make([]Decision, len(entries)), byAttempt: map[string][]int{}}
 	for i, e := range newestFirst(entries) {
@@ -107,8 +108,12 @@ func (d *decider) always(now time.Time, proven func(Entry) bool, all bool) {
 		// Two names may claim one attempt. Its data stays if any of them does.
 		first := restorable == "" || restorable == e.Attempt
 		if first && e.Proof != nil && e.Proof.Level == LevelRestorable && proven(e.Entry) {
-			restorable, d.out[i].counts = e.Attempt, true
-			d.keep(i, "the newest that was restored and compared")
+			d.out[i].counts = true
+			reason := "the newest that was restored and compared"
+			if restorable = e.Attempt; e.Failed != nil {
+				restorable, reason = "", "it was restored and compared, and a later proof failed"
+			}
+			d.keep(i, reason)
 		}
 	}
 }

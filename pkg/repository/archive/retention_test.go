@@ -63,6 +63,15 @@ func TestRetention(t *testing.T) {
 			rule: Retention{Last: 1}, days: 5, change: func(e []Entry) { restorable(&e[2]); restorable(&e[3]) },
 			want: []string{"11-23", "11-21"},
 		},
+		"the newest proven, of which a later proof failed": {
+			rule: Retention{Last: 1}, days: 5, change: func(e []Entry) {
+				restorable(&e[2])
+				restorable(&e[3])
+				restorable(&e[4])
+				e[2].Failed = &Proof{Level: LevelIntact, Failed: true}
+			},
+			want: []string{"11-23", "11-21", "11-20"},
+		},
 		"a lower proof is none": {
 			rule: Retention{Last: 1}, days: 3, change: func(e []Entry) { e[1].Proof = &Proof{Level: LevelIntact} },
 			want: []string{"11-23"},

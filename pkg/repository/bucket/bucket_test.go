@@ -129,8 +129,8 @@ func TestRoundTrip(t *testing.T) {
 	if others, err := r.List(t.Context(), "other"); len(others) != 0 || err != nil {
 		t.Errorf("%+v, %v", others, err)
 	}
-	if err := r.MarkVerified(t.Context(), id, repository.Verification{Version: "3.6.16", Tool: "v1",
-		Checked: "all of it"}); err != nil {
+	if err := r.AddProof(t.Context(), id, repository.Proof{Level: repository.LevelRestorable,
+		Verification: repository.Verification{Version: "3.6.16", Tool: "v1", Checked: "all of it"}}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err = r.Get(t.Context(), id); err != nil || got.Verified == nil || got.Proof != "restorable" ||

@@ -108,11 +108,15 @@ func fromEntry(e archive.Entry) repository.Manifest {
 	if e.Log != nil {
 		m.Facts.LogStart = &engine.LogStart{Timeline: e.Log.Timeline, File: e.Log.Segment}
 	}
-	return proven(m, e.Proof)
+	return proven(m, e.Proof, e.Failed)
 }
 
-// proven adds what a listing knows of proofs.
-func proven(m repository.Manifest, p *archive.Proof) repository.Manifest {
+// proven adds what is known of proofs: the best, and one that failed.
+func proven(m repository.Manifest, p, failed *archive.Proof) repository.Manifest {
+	if failed != nil {
+		m.FailedProof = &repository.Proof{Level: failed.Level, Failed: true, Reason: failed.Reason, By: failed.By,
+			Verification: repository.Verification{Time: failed.Time, Version: failed.Version, Tool: failed.Tool}}
+	}
 	if p == nil {
 		return m
 	}

@@ -67,7 +67,8 @@ func TestParent(t *testing.T) {
 	if body, err := io.ReadAll(in); string(body) != "changes, all" || err != nil || in.Close() != nil {
 		t.Errorf("%q, %v", body, err)
 	}
-	if err := r.Prove(t.Context(), changesID, "v1"); err != nil {
+	by := repository.Proof{Verification: repository.Verification{Tool: "v1"}}
+	if err := r.Prove(t.Context(), changesID, by); err != nil {
 		t.Fatal(err)
 	}
 	if full, err := r.Get(t.Context(), id); err != nil || full.Proof != "intact" {

@@ -101,8 +101,12 @@ func (r *Repository) Get(ctx context.Context, id string) (repository.Manifest, e
 	if err != nil {
 		return out, err
 	}
-	p, err := r.archive.BestProof(ctx, e)
-	return proven(out, p), r.explain(err)
+	best, err := r.archive.BestProof(ctx, e)
+	if err != nil {
+		return out, r.explain(err)
+	}
+	failed, err := r.archive.FailedProof(ctx, e)
+	return proven(out, best, failed), r.explain(err)
 }
 
 // List returns what the names of objects tell: no manifest is read, so much is missing in what it returns.
@@ -145,7 +149,7 @@ func (r *Repository) Reader(ctx context.Context, id string) (io.ReadCloser, repo
 	if err != nil {
 		return nil, out, r.explain(err)
 	}
-	return &reader{ReadCloser: in, repository: r}, proven(out, e.Proof), nil
+	return &reader{ReadCloser: in, repository: r}, proven(out, e.Proof, e.Failed), nil
 }
 
 // reader gives errors their types.
@@ -163,8 +167,8 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// MarkVerified stores a proof that the backup was restored and compared.
-func (r *Repository) MarkVerified(ctx context.Context, id string, v repository.Verification) error {
+// AddProof stores what a verification found, as an object of its own. Its time is that of this machine.
+func (r *Repository) AddProof(ctx context.Context, id string, p repository.Proof) error {
 	e, err := r.find(ctx, id)
 	if err != nil {
 		return err
@@ -173,8 +177,8 @@ func (r *Repository) MarkVerified(ctx context.Context, id string, v repository.V
 	if err != nil {
 		return r.explain(err)
 	}
-	return r.explain(r.archive.AddProof(ctx, m, archive.Proof{Level: archive.LevelRestorable, Version: v.Version,
-		Tool: v.Tool, Checked: v.Checked}))
+	return r.explain(r.archive.AddProof(ctx, m, archive.Proof{Level: p.Level, Version: p.Version, Tool: p.Tool,
+		By: p.By, Checked: p.Checked, Failed: p.Failed, Reason: p.Reason}))
 }
 
 // Delete removes manifest, then data. One that is held stays, and so does one that the store retains.
@@ -203,18 +207,30 @@ func (r *Repository) Present(ctx context.Context, id string) error {
 }
 
 // Prove reads a backup, compares each byte with the signed manifest, and stores the proof: first of the one that it
-// adds to.
-func (r *Repository) Prove(ctx context.Context, id, tool string) error {
-	return r.withParent(ctx, id, func(e archive.Entry) error {
+// adds to. Without a secret key it compares what is stored, and does not decrypt it. That a backup is damaged is stored
+// as a proof that failed.
+func (r *Repository) Prove(ctx context.Context, id string, by repository.Proof) error {
+	own := false
+	err := r.withParent(ctx, id, func(e archive.Entry) error {
+		own = e.ID == id
 		m, err := r.archive.Manifest(ctx, e)
-		if err == nil {
-			err = r.archive.Verify(ctx, m, archive.LevelIntact)
-		}
 		if err != nil {
 			return err
 		}
-		return r.archive.AddProof(ctx, m, archive.Proof{Level: archive.LevelIntact, Tool: tool})
+		p := archive.Proof{Level: archive.LevelIntact, Tool: by.Tool, By: by.By}
+		p.Checked, err = r.archive.VerifyBytes(ctx, m)
+		if errors.Is(err, archive.ErrDamaged) {
+			p.Failed, p.Reason = true, err.Error()
+		} else if err != nil {
+			return err
+		}
+		return errors.Join(err, r.archive.AddProof(ctx, m, p))
 	})
+	if !own && errors.Is(err, repository.ErrDamaged) { // without the other one, this one is worth nothing
+		by.Level, by.Failed, by.Reason = repository.LevelIntact, true, err.Error()
+		return errors.Join(err, r.AddProof(ctx, id, by))
+	}
+	return err
 }
 
 // Hold keeps every prune, wherever it runs, from a backup and from the one that it adds to until that time is over:

@@ -25,8 +25,8 @@ func (s *busyStore) UpdateCluster(ctx context.Context, c *v1alpha1.DatabaseClust
 	return s.Store.UpdateCluster(ctx, c)
 }
 
-// TestNoteVerified: what was verified outside of an operation counts where it is of the cluster as it is now.
-func TestNoteVerified(t *testing.T) {
+// TestNoteProof: what was verified outside of an operation counts where it is of the cluster as it is now.
+func TestNoteProof(t *testing.T) {
 	const older, newer = "db-20290102T030405Z-0a1b", "db-20310102T030405Z-0a1b"
 	for name, c := range map[string]struct {
 		manifest func(*repository.Manifest)
@@ -57,7 +57,7 @@ func TestNoteVerified(t *testing.T) {
 			l := liveOf(b)
 			busy := &busyStore{Store: l.Store}
 			l.Store = busy
-			b.Must(l.NoteVerified(t.Context(), repo, backupID))
+			b.Must(l.NoteProof(t.Context(), repo, Proving{Backup: backupID, Level: repository.LevelRestorable}, nil))
 			if busy.refused != (c.want == backupID) {
 				t.Errorf("written: %t", busy.refused)
 			}
@@ -75,11 +75,34 @@ func TestNoteVerified(t *testing.T) {
 	}
 }
 
-// TestNoteVerifiedOfAClusterThatIsGone does nothing: its backups outlive it.
-func TestNoteVerifiedOfAClusterThatIsGone(t *testing.T) {
+// TestNoteProofOfAClusterThatIsGone does nothing: its backups outlive it.
+func TestNoteProofOfAClusterThatIsGone(t *testing.T) {
 	b := plain(t)
 	repo := stored(b, nil)
 	l := liveOf(b)
 	l.Name = "gone"
-	b.Must(l.NoteVerified(t.Context(), repo, backupID))
+	b.Must(l.NoteProof(t.Context(), repo, Proving{Backup: backupID, Level: repository.LevelRestorable}, nil))
+}
+
+// TestAnswer: a proof that failed is let go once one succeeds that says more.
+func TestAnswer(t *testing.T) {
+	const older, newer = "db-20290102T030405Z-0a1b", "db-20310102T030405Z-0a1b"
+	for name, c := range map[string]struct {
+		proven Proving
+		gone   bool
+	}{
+		"the same":               {Proving{Backup: backupID, Level: repository.LevelIntact}, true},
+		"more of the same":       {Proving{Backup: backupID, Level: repository.LevelRestorable}, true},
+		"less of the same":       {Proving{Backup: backupID, Level: repository.LevelPresent}, false},
+		"a newer one":            {Proving{Backup: newer, Level: repository.LevelRestorable}, true},
+		"a newer one, only read": {Proving{Backup: newer, Level: repository.LevelIntact}, false},
+		"an older one":           {Proving{Backup: older, Level: repository.LevelRestorable}, false},
+	} {
+		cluster := &v1alpha1.DatabaseCluster{}
+		cluster.Status.FailedProof = &v1alpha1.FailedProof{ID: backupID, Level: "intact"}
+		answer(cluster, c.proven)
+		if gone := cluster.Status.FailedProof == nil; gone != c.gone {
+			t.Errorf("%s: gone %t", name, gone)
+		}
+	}
 }
