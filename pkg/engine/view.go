@@ -1,6 +1,9 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Role is what a member is at this moment, in its engine's own words.
 type Role string
@@ -75,6 +78,9 @@ type Member struct {
 	Held []string `json:"held,omitempty"`
 	// Routing is true if the member's agent knows how to lead clients straight to it.
 	Routing bool `json:"routing,omitempty"`
+	// ArchivedUntil is the time of the last commit that the archive of the log has without a gap, as this member knows;
+	// zero if it does not.
+	ArchivedUntil time.Time `json:"archivedUntil,omitzero"`
 	// Overridden are settings that somebody set on this member alone, past those that the members agree on.
 	Overridden []string `json:"overridden,omitempty"`
 	// Readings are what else the engine tells of it: "connections", "12/100". status shows each as a column.

@@ -23,6 +23,9 @@ type Measures struct {
 	Details []Reading `json:"details,omitempty"`
 	// Warnings are what a person should do something about, each in one sentence without a full stop.
 	Warnings []string `json:"warnings,omitempty"`
+	// ArchivedUntil is the time of the last commit that the archive of the log has without a gap; zero if that is not
+	// known, as of an agent that started since, or is older.
+	ArchivedUntil time.Time `json:"archivedUntil,omitzero"`
 	// OnlyHere is what a primary loses when another member takes over, each in a few words.
 	OnlyHere []string `json:"onlyHere,omitempty"`
 	// Overridden are settings that somebody set on this server alone, past what the members agree on.
@@ -44,7 +47,7 @@ func (m *Measures) Miss(what string, why error) {
 // stale is what holds of an answer until there is another one.
 func (m Measures) stale(why error) Measures {
 	return Measures{Warnings: m.Warnings, OnlyHere: m.OnlyHere, Overridden: m.Overridden, Closed: m.Closed,
-		Stale: brief(why.Error())}
+		ArchivedUntil: m.ArchivedUntil, Stale: brief(why.Error())}
 }
 
 const (

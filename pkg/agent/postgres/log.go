@@ -270,7 +270,9 @@ func (s *Server) ReadLog(ctx context.Context, name string) (api.LogFile, []byte,
 	timeline, number, _ := segmentOf(name)
 	out.Timeline, out.Start, out.End = strconv.FormatUint(timeline, 10), (number * logFileSize).String(),
 		((number + 1) * logFileSize).String()
-	out.Time, err = s.lastCommit(ctx, name)
+	if out.Time, err = s.lastCommit(ctx, name); err == nil {
+		s.noteSent(name, out.Time)
+	}
 	return out, body, err
 }
 
@@ -336,5 +338,9 @@ func (s *Server) ConfirmLog(_ context.Context, name, sum string) error {
 	if own := hex.EncodeToString(digest[:]); len(sum) < 32 || !strings.HasPrefix(own, sum) {
 		return api.Refused{Why: fmt.Sprintf("%s has other bytes here than in the archive", name)}
 	}
-	return s.markArchived(name)
+	if err := s.markArchived(name); err != nil {
+		return err
+	}
+	s.noteArchived(name, ready)
+	return nil
 }

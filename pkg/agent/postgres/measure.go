@@ -122,6 +122,7 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 	}
 	if n[4] != 0 {
 		s.measureArchive(&out)
+		s.tellArchived(&out)
 	}
 	return out, nil
 }

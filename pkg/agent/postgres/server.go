@@ -41,7 +41,10 @@ type Server struct {
 	unconfirmed unconfirmed
 	changed     chan struct{}
 
-	mu       sync.Mutex
+	mu sync.Mutex
+	// archivedLog is how far the archive has the log.
+	archivedLog archivedLog
+
 	proc     *process.Process
 	identity datadir.Identity
 	floor    volume.Floor

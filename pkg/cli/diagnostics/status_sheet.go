@@ -130,6 +130,8 @@ type archiveStatus struct {
 	Repository string `json:"repository"`
 	// Interval is how often a file is complete at least; "" for whenever one is full.
 	Interval string `json:"interval,omitempty"`
+	// Until is the time of the last commit that the archive has without a gap; none if the agent does not know.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // archiveOf is nil where no log is archived.
@@ -138,7 +140,8 @@ func archiveOf(e engine.Engine, s ops.State) *archiveStatus {
 	if to == "" {
 		return nil
 	}
-	return &archiveStatus{Repository: to, Interval: health.ArchiveInterval(e, s)}
+	return &archiveStatus{Repository: to, Interval: health.ArchiveInterval(e, s),
+		Until: health.ArchivedUntil(s)}
 }
 
 // text says what the loss of all volumes takes along.
@@ -147,8 +150,12 @@ func (a archiveStatus) text() string {
 	if a.Interval != "" {
 		since = "in the last " + a.Interval
 	}
-	return fmt.Sprintf("in %s; the loss of all volumes loses what was committed %s, and the files that wait (UNARCHIVED)",
-		a.Repository, since)
+	text := "in " + a.Repository
+	if !a.Until.IsZero() {
+		text += ", with what was committed until " + ops.Moment(a.Until)
+	}
+	return fmt.Sprintf("%s; the loss of all volumes loses what was committed %s, and the files that wait (UNARCHIVED)",
+		text, since)
 }
 
 // memberNames is everything that exists or is registered, each once.

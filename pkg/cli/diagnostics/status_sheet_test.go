@@ -104,6 +104,16 @@ func TestStatusTellsArchive(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
+	s := opstest.Well(2)
+	at := time.Date(2026, 11, 28, 21, 34, 7, 9, time.UTC)
+	for i := range s.View.Members {
+		s.View.Members[i].ArchivedUntil = at.Add(time.Duration(i) * time.Hour) // the first one leads
+	}
+	sheet := newStatusSheet(archiver{}, s)
+	if want := "in offsite, with what was committed until 2026-11-28 21:34:07 UTC; the loss"; !strings.HasPrefix(
+		sheet.Archive.text(), want) || !sheet.Archive.Until.Equal(at.Truncate(time.Second)) {
+		t.Errorf("it says %q until %s", sheet.Archive.text(), sheet.Archive.Until)
+	}
 	if sheet := newStatusSheet(opstest.Engine{}, opstest.Well(1)); sheet.Archive != nil {
 		t.Errorf("of an engine without a log it tells %+v", sheet.Archive)
 	}

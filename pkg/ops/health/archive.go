@@ -1,6 +1,8 @@
 package health
 
 import (
+	"time"
+
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/drift"
@@ -23,6 +25,17 @@ func ArchiveInterval(e engine.Engine, s ops.State) string {
 		return ""
 	}
 	return a.ArchiveInterval(s.Cluster.Spec)
+}
+
+// ArchivedUntil is the time of the last commit that the archive has without a gap, in whole seconds as archives keep it;
+// zero if nobody knows. The leader alone is asked: what another member had archived may be of a history that was given
+// up.
+func ArchivedUntil(s ops.State) time.Time {
+	leader, leads := s.View.Leader()
+	if !leads {
+		return time.Time{}
+	}
+	return leader.ArchivedUntil.UTC().Truncate(time.Second)
 }
 
 // OfArchive reports whether a difference is of what archives the log. The archive is made again as a whole.

@@ -1,0 +1,59 @@
+//go:build linux
+
+package postgres
+
+import (
+	"testing"
+	"time"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
+)
+
+// TestArchivedUntil: the last commit of a file counts once the archive has that file and all before it.
+func TestArchivedUntil(t *testing.T) {
+	t.Parallel()
+	s := &Server{Config: Config{Server: local.Server{Sockets: t.TempDir()}}}
+	s.identity.Lineage = datadir.Lineage{Timeline: 1}
+	if err := s.resetArchived(); err != nil {
+		t.Fatal(err)
+	}
+	at := func(second int) time.Time { return time.Date(2026, 11, 28, 21, 34, second, 0, time.UTC) }
+	says := func(what string, want time.Time) {
+		t.Helper()
+		var m api.Measures
+		if s.tellArchived(&m); !m.ArchivedUntil.Equal(want) {
+			t.Errorf("%s: archived until %s, want %s", what, m.ArchivedUntil, want)
+		}
+	}
+	first, second, third, fourth := segmentName(1, 1), segmentName(1, 2), segmentName(1, 3), segmentName(1, 4)
+	confirm := func(name string, ready ...string) {
+		t.Helper()
+		if err := s.markArchived(name); err != nil {
+			t.Fatal(err)
+		}
+		s.noteArchived(name, ready)
+	}
+	says("nothing is known", time.Time{})
+	for i, name := range []string{first, second, third} {
+		s.noteSent(name, at(i))
+	}
+	says("nothing is confirmed", time.Time{})
+	confirm(second, first, second, third)
+	says("the first one waits", time.Time{})
+	confirm(first, first, second, third)
+	says("the first one", at(0))
+	confirm(third, second, third)
+	says("those before it are marked", at(2))
+	confirm(fourth, fourth)
+	says("one that was read from another member", at(2))
+	s.noteSent(fourth, time.Time{})
+	confirm(fourth, fourth)
+	says("one without a commit", at(2))
+	s.identity.Lineage.Timeline = 2
+	says("on another timeline", time.Time{})
+	s.noteSent(segmentName(2, 4), at(1))
+	confirm(segmentName(2, 4), segmentName(2, 4))
+	says("the first of that timeline", at(1))
+}
