@@ -44,7 +44,8 @@ func (s *Server) managed() []setting {
 		{"max_wal_senders", "16"},
 		{"wal_sender_timeout", "5s"},
 		{"wal_receiver_timeout", "5s"},
-		{"wal_receiver_status_interval", "1s"},
+		// What a replica flushed it tells at once, and when it is asked: more words of it only wake up both agents.
+		{"wal_receiver_status_interval", "10s"},
 		{"wal_retrieve_retry_interval", "50ms"},
 		{"recovery_target_timeline", "latest"},
 		{"primary_conninfo", c.Conninfo(local.UpstreamPort, "application_name="+s.name())},
