@@ -9,10 +9,21 @@ type ClientProgram interface {
 	Way(c *v1alpha1.DatabaseCluster) ClientWay
 	// InPod is the argv that, in a member's pod, runs the program which the
 	// database's own image brings along. Without args it shows something useful.
-	InPod(c *v1alpha1.DatabaseCluster, args []string) []string
+	InPod(c *v1alpha1.DatabaseCluster, as ClientLogin, args []string) []string
 	// OnMachine is the same program on a person's machine. What is secret goes
 	// into the environment or is in a file; never into argv.
 	OnMachine(args []string, at ClientEndpoint) Program
+}
+
+// ClientLogin is who a program in a pod is, and where. The zero value is the administrator, whom the way in names.
+type ClientLogin struct {
+	// User logs in by password: it is one with a name, and Way names a place for secrets.
+	User User
+	// PasswordFile is a file of the pod with the password. The program takes it into its environment and removes the file
+	// first. "": the program asks for the password.
+	PasswordFile string
+	// Database is one whose users have databases; "" is that of the user.
+	Database string
 }
 
 // ClientWay is how a person's program gets to a cluster.
@@ -22,6 +33,9 @@ type ClientWay struct {
 	OnMachine bool
 	// Leader: unless a person names another member, it is the one that leads.
 	Leader bool
+	// Secrets is a directory of the pod, in its memory, where the password of a user may be until the program takes it; ""
+	// where a program in a pod can't log in.
+	Secrets string
 }
 
 // Program is a command line and what is changed in its environment, as

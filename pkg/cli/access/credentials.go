@@ -114,7 +114,7 @@ func runUserShow(ctx context.Context, f *command.Factory, out *printer.Output, a
 	if err != nil {
 		return err
 	}
-	users := usersOf(t.Cluster)
+	users := command.Users(t.Cluster)
 	if len(args) > 1 {
 		users = args[1:]
 	}

@@ -197,21 +197,12 @@ func rights(e engine.Engine, u engine.User) string {
 // secretOf names the secret of a user, by either of its names; "" for one that
 // somebody else made.
 func secretOf(c *v1alpha1.DatabaseCluster, user string) string {
-	for _, own := range usersOf(c) {
+	for _, own := range command.Users(c) {
 		if user == own || user == executor.SecondName(own) {
 			return v1alpha1.PasswordSecret(c.Name, own)
 		}
 	}
 	return ""
-}
-
-// usersOf are the users that this tool makes, in order.
-func usersOf(c *v1alpha1.DatabaseCluster) []string {
-	out := []string{v1alpha1.AdminUser, v1alpha1.ApplicationUser}
-	for _, u := range c.Spec.Auth.Users {
-		out = append(out, u.Name)
-	}
-	return out
 }
 
 // completeUsers suggests a cluster, then one of its users.
@@ -224,6 +215,6 @@ func completeUsers(f *command.Factory) command.Completion {
 		if err != nil {
 			return nil, fmt.Errorf("suggest users: %w", err)
 		}
-		return usersOf(t.Cluster), nil
+		return command.Users(t.Cluster), nil
 	})
 }

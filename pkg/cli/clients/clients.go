@@ -40,8 +40,8 @@ type Clients interface {
 	// Verify restores a backup into a throw-away member of a cluster like the
 	// given one, which may be gone, until it is proven or ctx ends.
 	Verify(ctx context.Context, v Verification) error
-	// LocalProxy opens a way into a member for a program of this machine.
-	LocalProxy(ctx context.Context, t *Target, member string) (LocalProxy, error)
+	// LocalProxy opens a way into a member for a program of this machine, as a user or, with "", as the administrator.
+	LocalProxy(ctx context.Context, t *Target, member, user string) (LocalProxy, error)
 
 	// Pods lists by label selector; "" is all namespaces.
 	Pods(ctx context.Context, namespace, selector string) ([]corev1.Pod, error)

@@ -209,13 +209,13 @@ func (l *live) Verify(ctx context.Context, v Verification) (err error) {
 }
 
 // LocalProxy implements Clients.
-func (l *live) LocalProxy(ctx context.Context, t *Target, member string) (LocalProxy, error) {
+func (l *live) LocalProxy(ctx context.Context, t *Target, member, user string) (LocalProxy, error) {
 	config, err := l.config(RunnerOptions{Engine: t.Engine})
 	if err != nil {
 		return nil, err
 	}
 	config.Namespace, config.Name = t.Namespace, t.Cluster.Name
-	return executor.OpenLocalProxy(ctx, config, t.Cluster, member)
+	return executor.OpenLocalProxy(ctx, config, t.Cluster, member, user)
 }
 
 // Users implements Clients.

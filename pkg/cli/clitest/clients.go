@@ -57,8 +57,8 @@ type Fake struct {
 	// held says who works on the clusters.
 	held    lease.Holding
 	heldErr error
-	// Door leads to a member.
-	Door func(member string) (clients.LocalProxy, error)
+	// Door leads to a member, as a user.
+	Door func(member, user string) (clients.LocalProxy, error)
 	// Server is the API server's version.
 	Server *version.Info
 	// ServerErr is why it does not answer.
@@ -68,6 +68,8 @@ type Fake struct {
 	Items    []corev1.Pod
 	LogTexts map[string]string
 	argv     []string
+	// Executing, if it is set, executes.
+	Executing func(argv []string, s progress.Streams) error
 
 	// CustomResource is a custom resource, alive its operator.
 	CustomResource *v1alpha1.DatabaseCluster
@@ -168,8 +170,8 @@ func (c *Fake) Verify(ctx context.Context, v clients.Verification) error {
 	return v.Repository.AddProof(ctx, v.Backup, p)
 }
 
-func (c *Fake) LocalProxy(_ context.Context, _ *clients.Target, member string) (clients.LocalProxy, error) {
-	return c.Door(member)
+func (c *Fake) LocalProxy(_ context.Context, _ *clients.Target, member, user string) (clients.LocalProxy, error) {
+	return c.Door(member, user)
 }
 
 func (c *Fake) Pods(context.Context, string, string) ([]corev1.Pod, error) {
@@ -180,8 +182,11 @@ func (c *Fake) Logs(_ context.Context, _, pod string, _ corev1.PodLogOptions) (i
 	return io.NopCloser(strings.NewReader(c.LogTexts[pod])), nil
 }
 
-func (c *Fake) Exec(_ context.Context, _, _ string, argv []string, _ progress.Streams, _ bool) error {
+func (c *Fake) Exec(_ context.Context, _, _ string, argv []string, s progress.Streams, _ bool) error {
 	c.argv = argv
+	if c.Executing != nil {
+		return c.Executing(argv, s)
+	}
 	return nil
 }
 

@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,22 +17,31 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 )
 
+// connecting is what a person asks of connect.
+type connecting struct {
+	member, user, database string
+	noExec, show           bool
+}
+
 // NewConnect makes the command connect.
 func NewConnect(f *command.Factory) *cobra.Command {
-	var member string
-	var noExec, show bool
+	var c connecting
 	cmd := &cobra.Command{
 		Use:   "connect NAME [-- ARGS...]",
 		Short: "Run the database's own client",
 		Long: `Run the database's own client, for a person: etcdctl, psql, valkey-cli or redis-cli. What follows -- is
 given to it; without anything etcdctl shows the members. It runs in a member's pod. Where clients must log in it can't:
 then the program of this machine is run, and reaches the member through a port that is open only to it, and only until
-it ends. It is the administrator there, and no password or key of the cluster is in its arguments or in a file.`,
+it ends. It is the administrator there, or the user that --user names. No password or key of the cluster is in its
+arguments or in a file of this machine.`,
 		Example: `  # Show the member list as etcdctl sees it
   kubectl dbop connect my-db
 
   # Read a key through the third member
   kubectl dbop connect my-db --member my-db-3 -- get some-key
+
+  # Be a user of PostgreSQL, in the database of that user
+  kubectl dbop connect my-db --user seller
 
   # Print the command line instead of running it
   kubectl dbop connect my-db --no-exec -- endpoint status
@@ -44,36 +55,63 @@ it ends. It is the administrator there, and no password or key of the cluster is
 				return &exit.UsageError{Text: "put the client's arguments after --",
 					Advice: command.DisplayName + " connect NAME -- ARGS"}
 			}
-			if show && (noExec || member != "") {
+			if c.show && (c.noExec || c.member != "") {
 				return exit.Misuse("--print is of no member and runs nothing: it goes with neither --member nor --no-exec")
 			}
-			if show {
-				return printConnections(cmd.Context(), f, args[0])
+			t, err := f.Target(cmd.Context(), args[:1])
+			if err == nil {
+				err = c.check(t)
 			}
-			return runConnect(cmd.Context(), f, args[0], member, args[1:], noExec)
+			switch {
+			case err != nil:
+				return err
+			case c.show:
+				return printConnections(cmd.Context(), f, t, c)
+			}
+			return runConnect(cmd.Context(), f, t, c, args[1:])
 		},
 	}
-	cmd.Flags().StringVar(&member, "member", "", "Member to reach; the first one that runs if not set.")
-	cmd.Flags().BoolVar(&noExec, "no-exec", false, "Print the command line instead of running it.")
-	cmd.Flags().BoolVar(&show, "print", false,
-		"Print the connection strings of applications, without a password, instead of connecting.")
+	cmd.Flags().StringVar(&c.member, "member", "", "Member to reach; the first one that runs if not set.")
+	cmd.Flags().StringVar(&c.user, "user", "",
+		"User of the cluster to be, by the password in its secret; the administrator if not set.")
+	cmd.Flags().StringVar(&c.database, "database", "", "Database of PostgreSQL to be in; that of the user if not set.")
+	cmd.Flags().BoolVar(&c.noExec, "no-exec", false, "Print the command line instead of running it.")
+	cmd.Flags().BoolVar(&c.show, "print", false, "Print the connection strings of applications, or of the user that "+
+		"--user names, without a password, instead of connecting.")
 	_ = cmd.RegisterFlagCompletionFunc("member", command.CompleteMemberFlag(f))
+	_ = cmd.RegisterFlagCompletionFunc("user", command.CompleteUserFlag(f))
 	return cmd
 }
 
 // leaderTimeout bounds the question who leads.
 const leaderTimeout = 10 * time.Second
 
-func runConnect(ctx context.Context, f *command.Factory, name, member string, args []string, noExec bool) error {
-	t, err := f.Target(ctx, []string{name})
-	if err != nil {
-		return err
+// check refuses a user that the cluster does not have, and a database of an engine that has none.
+func (c connecting) check(t *clients.Target) error {
+	users := command.Users(t.Cluster)
+	switch name := t.Cluster.Name; {
+	case c.database != "" && !t.Engine.Capabilities().SQL:
+		return exit.Misuse("%s has no databases: --database is of engines that speak SQL", t.Engine.Name())
+	case c.user == "" || slices.Contains(users, c.user):
+		return nil
+	default:
+		return &engine.Refusal{Check: "user", Unknown: true,
+			Reason: fmt.Sprintf("%s has no user %q that this tool made: it has %s", name, c.user, strings.Join(users, ", ")),
+			Hint:   command.DisplayName + " user list " + name}
 	}
+}
+
+func runConnect(ctx context.Context, f *command.Factory, t *clients.Target, c connecting, args []string) error {
 	program, ok := t.Engine.(engine.ClientProgram)
 	if !ok {
 		return &engine.Refusal{Check: "connect", Reason: "no client program is known for engine " + t.Engine.Name()}
 	}
 	way := program.Way(t.Cluster)
+	if c.user != "" && !way.OnMachine && way.Secrets == "" {
+		return &engine.Refusal{Check: "user", Reason: "clients of " + t.Cluster.Name + " do not log in, so --user is nobody",
+			Hint: command.DisplayName + " user auth enable " + t.Cluster.Name}
+	}
+	member := c.member
 	if member == "" && way.Leader {
 		s, err := f.ObserveOnce(ctx, t, leaderTimeout, nil)
 		if err != nil {
@@ -87,17 +125,14 @@ func runConnect(ctx context.Context, f *command.Factory, name, member string, ar
 		return err
 	}
 	switch {
-	case way.OnMachine && noExec:
-		return printProxy(f, t, program, pod, args)
+	case way.OnMachine && c.noExec:
+		return printProxy(f, t, program, pod, c.user, args)
 	case way.OnMachine:
-		return throughProxy(ctx, f, t, program, member, args)
+		return throughProxy(ctx, f, t, program, member, c.user, args)
+	case c.noExec:
+		return printInPod(f, t, program, pod, c, args)
 	}
-	argv := program.InPod(t.Cluster, args)
-	if noExec {
-		_, err := fmt.Fprintf(f.Streams.Out, "kubectl exec -it -n %s %s -- %s\n", t.Namespace, pod, command.Words(argv))
-		return err
-	}
-	return f.Clients.Exec(ctx, t.Namespace, pod, argv, f.Streams, f.Streams.InTTY && f.Streams.OutTTY)
+	return inPod(ctx, f, t, program, pod, c, args)
 }
 
 // runningMember finds the pod of the member, or of the first that runs.

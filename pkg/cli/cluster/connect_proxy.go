@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ import (
 
 // throughProxy runs the client program of this machine.
 func throughProxy(ctx context.Context, f *command.Factory, t *clients.Target, program engine.ClientProgram,
-	member string, args []string) (err error) {
+	member, user string, args []string) (err error) {
 	name := program.OnMachine(nil, engine.ClientEndpoint{}).Args[0]
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -30,7 +31,7 @@ func throughProxy(ctx context.Context, f *command.Factory, t *clients.Target, pr
 			Hint: fmt.Sprintf("install %s; or see how to do it by hand: %s connect %s --no-exec", name, command.DisplayName,
 				t.Cluster.Name)}
 	}
-	door, err := f.Clients.LocalProxy(ctx, t, member)
+	door, err := f.Clients.LocalProxy(ctx, t, member, user)
 	if err != nil {
 		return err
 	}
@@ -76,9 +77,9 @@ func programCode(f *command.Factory, err error, door clients.LocalProxy) error {
 }
 
 // printProxy says how to do the same with kubectl, which keeps secrets out of it.
-func printProxy(f *command.Factory, t *clients.Target, program engine.ClientProgram, pod string,
+func printProxy(f *command.Factory, t *clients.Target, program engine.ClientProgram, pod, user string,
 	args []string) error {
-	at, err := executor.EndpointByHand(t.Engine, t.Cluster)
+	at, err := executor.EndpointByHand(t.Engine, t.Cluster, user)
 	if err != nil {
 		return err
 	}
@@ -87,9 +88,14 @@ func printProxy(f *command.Factory, t *clients.Target, program engine.ClientProg
 	_, port, _ := strings.Cut(at.Address, ":")
 	fmt.Fprintf(f.Streams.Out, "kubectl port-forward -n %s pod/%s %s\n%s\n", t.Namespace, pod, port,
 		strings.Join(line, " "))
-	if t.Cluster.Spec.TLS.Disabled {
-		f.Note("the password is in secret %s", v1alpha1.PasswordSecret(t.Cluster.Name, v1alpha1.AdminUser))
-	} else {
+	password := v1alpha1.PasswordSecret(t.Cluster.Name, cmp.Or(user, v1alpha1.AdminUser))
+	switch {
+	case t.Cluster.Spec.TLS.Disabled:
+		f.Note("the password is in secret %s", password)
+	case user != "":
+		f.Note("the files are in secret %s, and the password is in secret %s", v1alpha1.ClientSecret(t.Cluster.Name),
+			password)
+	default:
 		f.Note("the files are in secret %s", v1alpha1.AdminSecret(t.Cluster.Name))
 	}
 	return nil

@@ -48,9 +48,12 @@ func throughLocalProxy(t *testing.T, script string, plain bool, args ...string) 
 		at: engine.ClientEndpoint{Address: "127.0.0.1:4242",
 			Credentials: &engine.Credentials{User: "root", Password: "s3cret"}},
 		err: errors.New("the pod is gone")}
-	b.Door = func(member string) (clients.LocalProxy, error) {
+	b.Door = func(member, user string) (clients.LocalProxy, error) {
 		if member != "my-db-2" {
 			t.Errorf("the door leads to %q", member)
+		}
+		if user != "" {
+			door.at.Credentials = &engine.Credentials{User: user, Password: "of " + user}
 		}
 		return door, nil
 	}
@@ -76,6 +79,25 @@ func TestConnectThroughAProxy(t *testing.T) {
 	r, door = throughLocalProxy(t, "kill -9 $$", true)
 	if r.Code != exit.Interrupted || !door.closed {
 		t.Errorf("the program is killed: exit %d, %s", r.Code, r.Err)
+	}
+}
+
+func TestConnectThroughAProxyAsAUser(t *testing.T) {
+	r, _ := throughLocalProxy(t, `echo "$* with $FAKECTL_PASSWORD"`, true, "--user", "client", "--", "get", "k")
+	if r.Code != exit.Done || r.Out != "get k with of client\n" {
+		t.Errorf("exit %d: %s%s", r.Code, r.Out, r.Err)
+	}
+	for _, plain := range []bool{true, false} {
+		want, note := "FAKECTL_AT=localhost:2000 FAKECTL_PASSWORD=\"$PASSWORD\" fakectl get\n",
+			"the password is in secret my-db-user-client\n"
+		if !plain {
+			want = strings.Replace(want, " FAKECTL_PASS", " FAKECTL_CA=ca.crt FAKECTL_PASS", 1)
+			note = "the files are in secret my-db-client-tls, and " + note
+		}
+		r, _ = throughLocalProxy(t, "", plain, "--user", "client", "--no-exec", "--", "get")
+		if r.Code != exit.Done || !strings.HasSuffix(r.Out, "\n"+want) || r.Err != note {
+			t.Errorf("exit %d:\n%s%s", r.Code, r.Out, r.Err)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ func (*Engine) Way(c *v1alpha1.DatabaseCluster) engine.ClientWay {
 
 // InPod implements engine.ClientProgram. The server's certificate names every
 // address that a member answers on, localhost among them.
-func (*Engine) InPod(c *v1alpha1.DatabaseCluster, args []string) []string {
+func (*Engine) InPod(c *v1alpha1.DatabaseCluster, _ engine.ClientLogin, args []string) []string {
 	if c.Spec.TLS.Disabled {
 		return append([]string{"etcdctl", "--endpoints=http://localhost:2379"}, asked(args)...)
 	}

@@ -15,11 +15,11 @@ func TestInPod(t *testing.T) {
 	c := &v1alpha1.DatabaseCluster{}
 	want := "etcdctl --endpoints=https://localhost:2379 --cacert=/etc/etcd/tls/ca.crt --cert=/etc/etcd/tls/tls.crt " +
 		"--key=/etc/etcd/tls/tls.key get k"
-	if got := strings.Join(New().InPod(c, []string{"get", "k"}), " "); got != want {
+	if got := strings.Join(New().InPod(c, engine.ClientLogin{}, []string{"get", "k"}), " "); got != want {
 		t.Error(got)
 	}
 	c.Spec.TLS.Disabled = true
-	if got := strings.Join(New().InPod(c, nil),
+	if got := strings.Join(New().InPod(c, engine.ClientLogin{}, nil),
 		" "); got != "etcdctl --endpoints=http://localhost:2379 member list --write-out=table" {
 		t.Error(got)
 	}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"net"
 	"slices"
 
@@ -10,12 +11,24 @@ import (
 )
 
 // Way implements engine.ClientProgram.
-func (*Engine) Way(*v1alpha1.DatabaseCluster) engine.ClientWay { return engine.ClientWay{Leader: true} }
+func (*Engine) Way(*v1alpha1.DatabaseCluster) engine.ClientWay {
+	return engine.ClientWay{Leader: true, Secrets: pod.MemoryPath}
+}
 
-// InPod implements engine.ClientProgram: psql as the superuser of the agent, by the socket that only the server's own
-// user can reach.
-func (*Engine) InPod(_ *v1alpha1.DatabaseCluster, args []string) []string {
-	return slices.Concat([]string{"psql", "--host=" + pod.SocketsPath, "--username=dbop", "--dbname=postgres"}, args)
+// InPod implements engine.ClientProgram: psql by the socket that only the server's own user can reach, as the superuser
+// of the agent or as a user who logs in.
+func (*Engine) InPod(_ *v1alpha1.DatabaseCluster, as engine.ClientLogin, args []string) []string {
+	user, in := "dbop", "postgres"
+	if as.User.Name != "" {
+		user, in = as.User.Name, databaseOf(as.User)
+	}
+	psql := slices.Concat([]string{"psql", "--host=" + pod.SocketsPath, "--username=" + user,
+		"--dbname=" + cmp.Or(as.Database, in)}, args)
+	if as.PasswordFile == "" {
+		return psql
+	}
+	const script = `PGPASSWORD=$(cat "$1") && rm "$1" && export PGPASSWORD && shift && exec "$@"`
+	return slices.Concat([]string{"sh", "-c", script, "sh", as.PasswordFile}, psql)
 }
 
 // OnMachine implements engine.ClientProgram.

@@ -14,14 +14,20 @@ var _ engine.Connector = (*Engine)(nil)
 // database is the one that is made for applications.
 const database = "app"
 
+// databaseOf is the one that a user is meant for.
+func databaseOf(u engine.User) string {
+	switch {
+	case u.Admin:
+		return "postgres"
+	case len(u.Grants) > 0 && u.Grants[0].Prefix != "":
+		return u.Grants[0].Prefix
+	}
+	return database
+}
+
 // Connections implements engine.Connector. A client of libpq takes all hosts of the last one, and finds the primary.
 func (*Engine) Connections(c *v1alpha1.DatabaseCluster, u engine.User, members []string) []engine.Connection {
-	in := database
-	if u.Admin {
-		in = "postgres"
-	} else if len(u.Grants) > 0 && u.Grants[0].Prefix != "" {
-		in = u.Grants[0].Prefix
-	}
+	in := databaseOf(u)
 	to := func(who, hosts, query string) engine.Connection {
 		return engine.Connection{To: who, URL: url.URL{Scheme: "postgresql", User: url.User(u.Name), Host: hosts,
 			Path: "/" + in, RawQuery: "sslmode=require" + query}}

@@ -50,14 +50,25 @@ func (*Engine) Ports(c *v1alpha1.DatabaseCluster) []corev1.ServicePort {
 }
 
 // Way implements engine.ClientProgram.
-func (*Engine) Way(*v1alpha1.DatabaseCluster) engine.ClientWay { return engine.ClientWay{Leader: true} }
+func (*Engine) Way(*v1alpha1.DatabaseCluster) engine.ClientWay {
+	return engine.ClientWay{Leader: true, Secrets: pod.MemoryPath}
+}
 
 // InPod implements engine.ClientProgram: the client program by the socket that only the server's own user can reach. It
-// reads the password of a user for that from a file beside the socket, into its environment.
-func (e *Engine) InPod(_ *v1alpha1.DatabaseCluster, args []string) []string {
-	const script = `REDISCLI_AUTH=$(cat "$1/password") && export REDISCLI_AUTH && program=$2 && ` +
-		`socket=$1/server.sock && shift 2 && exec "$program" -s "$socket" --user dbop-person --no-auth-warning "$@"`
-	return slices.Concat([]string{"sh", "-c", script, "sh", pod.SocketsPath, e.product.cli}, args)
+// reads a password from a file into its environment: that of the user for persons is beside the socket, and stays.
+func (e *Engine) InPod(_ *v1alpha1.DatabaseCluster, as engine.ClientLogin, args []string) []string {
+	program := func(user string, more ...string) []string {
+		return slices.Concat([]string{e.product.cli, "-s", pod.SocketsPath + "/server.sock", "--user", user}, more, args)
+	}
+	taken, file, user := `rm "$1" && `, as.PasswordFile, as.User.Name
+	switch {
+	case user == "":
+		taken, file, user = "", pod.SocketsPath+"/password", "dbop-person"
+	case file == "":
+		return program(user, "--askpass")
+	}
+	script := `REDISCLI_AUTH=$(cat "$1") && ` + taken + `export REDISCLI_AUTH && shift && exec "$@"`
+	return slices.Concat([]string{"sh", "-c", script, "sh", file}, program(user, "--no-auth-warning"))
 }
 
 // OnMachine implements engine.ClientProgram.

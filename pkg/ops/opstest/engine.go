@@ -94,7 +94,7 @@ func (Engine) Way(c *v1alpha1.DatabaseCluster) engine.ClientWay {
 }
 
 // InPod implements engine.ClientProgram.
-func (Engine) InPod(_ *v1alpha1.DatabaseCluster, args []string) []string {
+func (Engine) InPod(_ *v1alpha1.DatabaseCluster, _ engine.ClientLogin, args []string) []string {
 	return append([]string{"fakectl"}, args...)
 }
 

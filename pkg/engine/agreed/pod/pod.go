@@ -43,6 +43,9 @@ const (
 // SocketsPath is where the Unix sockets of a member are. The agent makes it, for its own user alone.
 const SocketsPath = runPath + "/sockets"
 
+// MemoryPath is a directory in the memory of a member's pod.
+const MemoryPath = "/dev/shm"
+
 // startBudget is how many seconds a member may take until its agent answers.
 const startBudget = 600
 
@@ -80,7 +83,7 @@ func Render(in engine.PodInput, d Database) (engine.Pod, error) {
 		return engine.Pod{}, fmt.Errorf("render the pod of %s: %w", in.Member, err)
 	}
 	mounts := []corev1.VolumeMount{{Name: "agent", MountPath: programPath}, {Name: "run", MountPath: runPath},
-		{Name: "shm", MountPath: "/dev/shm"}}
+		{Name: "shm", MountPath: MemoryPath}}
 	program := programPath + "/dbop-agent"
 	container := corev1.Container{
 		Name: d.Container, Image: in.Image, Command: []string{program, "guard", "--config-env", variable},
