@@ -64,7 +64,7 @@ func newPair(t *testing.T, members, copies int, former, later engine) *pair {
 			t.Fatal(err)
 		}
 	}
-	if _, err := p.old.leader().askIn("app", "SET ROLE seller_owner; "+shop); err != nil {
+	if _, err := p.old.leader().askIn("app", "SET ROLE dbop_owner_app; "+shop); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.old.leader().askIn("postgres", "CREATE DATABASE empty"); err != nil {

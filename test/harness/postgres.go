@@ -44,7 +44,7 @@ then echo "$n $(date +%s%N)"; fi; sleep ${PAUSE:-0.05}; done`
 const postgresWaits = "tcp_user_timeout=4000 keepalives_idle=2 keepalives_interval=1 keepalives_count=2"
 
 // PostgresTable makes the table that a writer of PostgreSQL writes to, as the superuser in the database app.
-const PostgresTable = "SET ROLE client_owner; CREATE TABLE written (n bigint PRIMARY KEY)"
+const PostgresTable = "SET ROLE dbop_owner_app; CREATE TABLE written (n bigint PRIMARY KEY)"
 
 // PostgresWriter is a writer to the table of PostgresTable. It proves the server's certificate.
 func PostgresWriter(namespace, cluster, image string) PodWriterSpec {

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -17,90 +19,159 @@ import (
 // Database is the database that is made for applications.
 const Database = "app"
 
-// ownerOf is the role that owns what the users of a role make, so that all of them own the same.
-func ownerOf(role string) string { return role + "_owner" }
+// formerRole is the role that former versions made for a user: it owns what the user made, and had the user's rights.
+func formerRole(role string) string { return role + "_owner" }
 
-// ensureGrants makes the owner and the databases of a user's grants, and returns the statements that give them.
-func (s *Server) ensureGrants(ctx context.Context, u api.User, known local.Rows,
-	has func([][]string, string) bool) ([]string, error) {
-	owner := ownerOf(u.Role)
-	if !has(known[0], owner) {
-		err := s.Execute(ctx, "make role "+owner, []string{"CREATE ROLE " + local.Identifier(owner) + " NOLOGIN"})
-		if err != nil {
-			return nil, err
+// secondName is the name with which a user alternates at a rotation. Both may the same.
+func secondName(role string) string { return role + ".2" }
+
+// held is what a user has of the roles that the tool gives.
+type held struct {
+	// roles are those that the user has, and both are those that it has by one of its two names.
+	roles, both map[string]bool
+	// acts are the databases where it takes a role at its login.
+	acts map[string]string
+	// cluster are the rights on all databases that the role of a former version has.
+	cluster []string
+	// owns are the databases in which that role owns something; "" is the server.
+	owns []string
+	// shared says that others have that role.
+	shared bool
+}
+
+// readHeld asks what a user has.
+func (s *Server) readHeld(ctx context.Context, u api.User) (h held, err error) {
+	name, former := local.Literal(u.Name), local.Literal(formerRole(u.Role))
+	names := "(" + name + ", " + local.Literal(u.Role) + ", " + local.Literal(secondName(u.Role)) + ")"
+	const members = `FROM pg_auth_members a JOIN pg_roles g ON g.oid = a.roleid JOIN pg_roles m ON m.oid = a.member`
+	got, err := s.Once(ctx, "SELECT g.rolname, m.rolname "+members+" WHERE m.rolname IN "+names+`;
+ SELECT d.datname, substr(c, 6) FROM pg_db_role_setting s JOIN pg_roles r ON r.oid = s.setrole
+ JOIN pg_database d ON d.oid = s.setdatabase, unnest(s.setconfig) AS c WHERE c LIKE 'role=%' AND r.rolname = `+name+`;
+ SELECT g.rolname `+members+` WHERE g.rolname IN ('pg_read_all_data', 'pg_write_all_data') AND m.rolname = `+
+		former+`;
+ SELECT DISTINCT coalesce(d.datname, '') FROM pg_shdepend s JOIN pg_roles r ON r.oid = s.refobjid
+ LEFT JOIN pg_database d ON d.oid = s.dbid
+ WHERE s.refclassid = 'pg_authid'::regclass AND s.deptype = 'o' AND r.rolname = `+former+`;
+ SELECT 1 `+members+" WHERE g.rolname = "+former+" AND m.rolname NOT IN "+names)
+	if err != nil {
+		return h, fmt.Errorf("read the roles of user %s: %w", u.Name, err)
+	}
+	h = held{roles: map[string]bool{}, both: map[string]bool{}, acts: map[string]string{}}
+	for _, r := range got[0] {
+		h.both[r[0]] = true
+		if r[1] == u.Name {
+			h.roles[r[0]] = true
 		}
 	}
-	out := []string{
-		fmt.Sprintf("GRANT %s TO %s", local.Identifier(owner), local.Identifier(u.Name)),
-		fmt.Sprintf("ALTER ROLE %s SET role = %s", local.Identifier(u.Name), local.Literal(owner)),
+	for _, r := range got[1] {
+		h.acts[r[0]] = r[1]
 	}
+	for _, r := range got[2] {
+		h.cluster = append(h.cluster, r[0])
+	}
+	for _, r := range got[3] {
+		h.owns = append(h.owns, r[0])
+	}
+	h.shared = len(got[4]) > 0
+	return h, nil
+}
+
+// ensureGrants makes the databases of a user's grants and their roles, and returns the statements by which the user has
+// those roles, and no others that the tool gave.
+func (s *Server) ensureGrants(ctx context.Context, u api.User) ([]string, error) {
+	h, err := s.readHeld(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	wanted, acts, first := map[string]bool{}, map[string]string{}, ""
+	former := formerRole(u.Role)
 	for _, g := range u.Grants {
 		name := g.Name
 		if name == "" {
 			name = Database
 		}
-		d := database{name: name, owner: owner}
-		if i := slices.IndexFunc(known[1], func(r []string) bool { return r[0] == name }); i >= 0 {
-			d.owner, d.supers = known[1][i][1], known[1][i][2] == "t"
-		} else {
-			if g.ReadOnly {
-				d.owner, d.supers = local.User, true // until somebody may write there
-			}
-			if err := s.makeDatabase(ctx, d); err != nil {
+		a, err := s.readAccess(ctx, name, func(role string) bool { return !g.ReadOnly && h.both[role] })
+		if err != nil {
+			return nil, err
+		}
+		if err := s.makeAccess(ctx, &a, g.ReadOnly); err != nil {
+			return nil, err
+		}
+		if err := s.giveRights(ctx, a); err != nil {
+			return nil, err
+		}
+		if g.ReadOnly {
+			wanted[a.readers] = true
+			continue
+		}
+		wanted[a.writers], acts[name] = true, a.writers
+		if first == "" {
+			first = a.writers
+		}
+		if h.both[former] && former != a.writers && slices.Contains(h.owns, name) {
+			moved, err := s.moveFormer(ctx, former, a, h.owns)
+			if err != nil {
 				return nil, err
 			}
-		}
-		if g.ReadOnly && d.owner == owner {
-			return nil, api.Refused{Why: fmt.Sprintf("let %s only read database %s: the database belongs to it, since "+
-				"it could write there before; choose another name for the user", u.Name, name)}
-		}
-		out = append(out, "REVOKE CONNECT ON DATABASE "+local.Identifier(name)+" FROM PUBLIC")
-		if g.ReadOnly {
-			out = append(out, d.show(owner)...)
-		} else {
-			out = append(out, d.share(u.Name, owner)...)
+			wanted[former] = !moved
 		}
 	}
-	return out, nil
+	return h.change(u, former, wanted, acts, first), nil
 }
 
-// database is one that users may use.
-type database struct {
-	name, owner string
-	supers      bool // its owner is a superuser
-}
-
-// makeDatabase makes a database. CREATE DATABASE runs in no transaction: a crash after it leaves a database that the
-// next try finds.
-func (s *Server) makeDatabase(ctx context.Context, d database) error {
-	_, err := s.Once(ctx, "CREATE DATABASE "+local.Identifier(d.name)+" OWNER "+local.Identifier(d.owner))
-	if err != nil && !isDuplicate(err) {
-		return local.RefusedBy("make database "+d.name, err)
+// moveFormer gives what the role of a former version owns in a database to the writers there. It owns nothing else, or
+// the command would reach that, too; otherwise the user keeps the role.
+func (s *Server) moveFormer(ctx context.Context, former string, a access, owns []string) (bool, error) {
+	if len(owns) > 1 {
+		return false, nil
 	}
-	return nil
+	return true, s.ExecuteIn(ctx, a.database, "give what "+former+" owns to "+a.writers,
+		[]string{"REASSIGN OWNED BY " + local.Identifier(former) + " TO " + local.Identifier(a.writers)})
 }
 
-// share are the statements by which a user, whose things belong to a role, may read and write in a database.
-func (d database) share(user, role string) []string {
-	name := local.Identifier(d.name)
-	all := "GRANT ALL ON DATABASE " + name + " TO " + local.Identifier(role)
-	switch {
-	case d.owner == role:
-		return []string{all}
-	case d.owner == local.User:
-		return []string{"ALTER DATABASE " + name + " OWNER TO " + local.Identifier(role)}
-	case d.supers: // who has the role of a superuser is one
-		return []string{all, "GRANT pg_read_all_data, pg_write_all_data TO " + local.Identifier(role)}
+// change are the statements by which a user has the wanted roles. At its login it takes the first one in which it
+// writes, and another one in the databases of that.
+func (h held) change(u api.User, former string, wanted map[string]bool, acts map[string]string,
+	first string) (out []string) {
+	user := local.Identifier(u.Name)
+	given := map[string]bool{former: true}
+	for _, role := range h.acts {
+		given[role] = true
 	}
-	// The role goes to the user itself: two roles that own a database each could not have one another.
-	return []string{fmt.Sprintf("GRANT %s TO %s", local.Identifier(d.owner), local.Identifier(user)),
-		fmt.Sprintf("ALTER ROLE %s IN DATABASE %s SET role = %s", local.Identifier(user), name, local.Literal(d.owner))}
-}
-
-// show are the statements by which a role may read a database.
-func (d database) show(role string) []string {
-	return []string{fmt.Sprintf("GRANT CONNECT ON DATABASE %s TO %s", local.Identifier(d.name), local.Identifier(role)),
-		"GRANT pg_read_all_data TO " + local.Identifier(role)}
+	for _, role := range slices.Sorted(maps.Keys(h.roles)) {
+		if !wanted[role] && (given[role] || strings.HasPrefix(role, reserved)) {
+			out = append(out, "REVOKE "+local.Identifier(role)+" FROM "+user)
+		}
+	}
+	for _, role := range slices.Sorted(maps.Keys(wanted)) {
+		if wanted[role] {
+			out = append(out, "GRANT "+local.Identifier(role)+" TO "+user)
+			if h.both[former] && !h.shared && role != former { // sessions that took that role go on
+				out = append(out, "GRANT "+local.Identifier(role)+" TO "+local.Identifier(former))
+			}
+		}
+	}
+	for _, role := range h.cluster {
+		if h.both[former] {
+			out = append(out, "REVOKE "+local.Identifier(role)+" FROM "+local.Identifier(former))
+		}
+	}
+	for _, database := range slices.Sorted(maps.Keys(h.acts)) {
+		if acts[database] == "" || acts[database] == first {
+			out = append(out, fmt.Sprintf("ALTER ROLE %s IN DATABASE %s RESET role", user, local.Identifier(database)))
+		}
+	}
+	if first == "" {
+		return append(out, "ALTER ROLE "+user+" RESET role")
+	}
+	out = append(out, "ALTER ROLE "+user+" SET role = "+local.Literal(first))
+	for _, database := range slices.Sorted(maps.Keys(acts)) {
+		if acts[database] != first {
+			out = append(out, fmt.Sprintf("ALTER ROLE %s IN DATABASE %s SET role = %s", user, local.Identifier(database),
+				local.Literal(acts[database])))
+		}
+	}
+	return out
 }
 
 // takeRights takes from a role what it may in databases that others own, so that a later user of that name does not

@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,45 +14,90 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
 )
 
+const denied = "42501"
+
+// clients are users of a server.
+type clients struct {
+	*place
+	t *testing.T
+}
+
+// tries carries out one statement as a user, and compares the code of what the server refuses.
+func (c clients) tries(user, database, statement, want string) {
+	c.t.Helper()
+	config, err := pgconn.ParseConfig(fmt.Sprintf("host=127.0.0.1 port=%d dbname=postgres sslmode=disable", c.Port))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	config.User, config.Password, config.Database = user, "p", database
+	conn, err := pgconn.ConnectConfig(c.t.Context(), config)
+	if err == nil {
+		_, err = conn.Exec(c.t.Context(), statement).ReadAll()
+		_ = conn.Close(c.t.Context())
+	}
+	got := ""
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
+		got = refused.Code
+	} else if err != nil {
+		got = err.Error()
+	}
+	if got != want {
+		c.t.Errorf("%s in %s, %s: %q, want %q", user, database, statement, got, want)
+	}
+}
+
+// enters opens a session of a user.
+func (c clients) enters(user, database string) func(statement string) {
+	c.t.Helper()
+	conn, err := pgconn.Connect(c.t.Context(), fmt.Sprintf(
+		"host=127.0.0.1 port=%d user=%s password=p dbname=%s sslmode=disable", c.Port, user, database))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(c.t.Context())) })
+	return func(statement string) {
+		c.t.Helper()
+		if _, err := conn.Exec(c.t.Context(), statement).ReadAll(); err != nil {
+			c.t.Errorf("an open session of %s, %s: %v", user, statement, err)
+		}
+	}
+}
+
+// user makes one. A repeat changes nothing.
+func (c clients) user(name string, grants ...api.Grant) {
+	c.t.Helper()
+	for range 2 {
+		err := c.EnsureUser(c.t.Context(), api.NewUser{User: api.User{Name: name, Role: strings.TrimSuffix(name, ".2"),
+			Grants: grants}, Password: "p"})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+func (c clients) delete(names ...string) {
+	c.t.Helper()
+	for _, name := range names {
+		if err := c.DeleteUser(c.t.Context(), name); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// in carries out a statement in a database as the agent.
+func (c clients) in(database, statement string) {
+	c.t.Helper()
+	if _, err := c.OnceIn(c.t.Context(), database, statement); err != nil {
+		c.t.Fatalf("%s: %v", statement, err)
+	}
+}
+
 // TestGrants: users who may write in a database use what the others made there, readers read it, and who was deleted
 // and comes back with less has less.
 func TestGrants(t *testing.T) {
 	t.Parallel()
-	m, ctx := alone(t), t.Context()
-	// tries carries out one statement as a user, and returns the code of what the server refuses.
-	tries := func(user, database, statement, want string) {
-		t.Helper()
-		config, err := pgconn.ParseConfig(fmt.Sprintf("host=127.0.0.1 port=%d dbname=postgres sslmode=disable", m.Port))
-		if err != nil {
-			t.Fatal(err)
-		}
-		config.User, config.Password, config.Database = user, "p", database
-		conn, err := pgconn.ConnectConfig(ctx, config)
-		if err == nil {
-			_, err = conn.Exec(ctx, statement).ReadAll()
-			_ = conn.Close(ctx)
-		}
-		got := ""
-		if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
-			got = refused.Code
-		} else if err != nil {
-			got = err.Error()
-		}
-		if got != want {
-			t.Errorf("%s in %s, %s: %q, want %q", user, database, statement, got, want)
-		}
-	}
-	user := func(name string, grants ...api.Grant) {
-		t.Helper()
-		for range 2 { // a repeat changes nothing
-			err := m.EnsureUser(ctx, api.NewUser{User: api.User{Name: name, Role: strings.TrimSuffix(name, ".2"),
-				Grants: grants}, Password: "p"})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	const denied = "42501"
+	m := clients{alone(t), t}
+	user, tries := m.user, m.tries
 	user("client", api.Grant{})
 	user("bob", api.Grant{})
 	user("ro", api.Grant{ReadOnly: true})
@@ -88,40 +134,94 @@ func TestGrants(t *testing.T) {
 	// One that belongs to a superuser makes nobody a superuser.
 	m.sql("CREATE ROLE boss SUPERUSER; CREATE ROLE other")
 	m.sql("CREATE DATABASE high OWNER boss")
-	if _, err := m.OnceIn(ctx, "high", "SET ROLE boss; CREATE TABLE public.a (n int)"); err != nil {
-		t.Fatal(err)
-	}
+	m.in("high", "SET ROLE boss; CREATE TABLE public.a (n int)")
 	user("dave", api.Grant{Name: "high"})
 	tries("dave", "high", "INSERT INTO a VALUES (1); SELECT * FROM a; CREATE SCHEMA own; CREATE TABLE own.b (n int)", "")
 	tries("dave", "high", "DROP TABLE a", denied)
 	tries("dave", "high", "SET ROLE boss", denied)
 
-	for _, name := range []string{"bob.2", "bob"} {
-		if err := m.DeleteUser(ctx, name); err != nil {
-			t.Fatal(err)
-		}
-	}
+	m.delete("bob.2", "bob")
 	user("bob", api.Grant{ReadOnly: true})
 	tries("bob", "app", "SELECT * FROM a", "")
 	tries("bob", "app", "INSERT INTO a VALUES (5)", denied)
-	if err := m.DeleteUser(ctx, "dave"); err != nil { // what it made in that database keeps its role
-		t.Fatal(err)
-	}
+	m.delete("dave")
 	user("dave", api.Grant{Name: "high", ReadOnly: true})
-	tries("dave", "high", "SELECT * FROM a", "")
+	tries("dave", "high", "SELECT * FROM a; SELECT * FROM own.b", "")
 	tries("dave", "high", "INSERT INTO a VALUES (5)", denied)
 	tries("dave", "high", "CREATE SCHEMA more", denied)
-	for _, name := range []string{"ro", "bob"} {
-		if err := m.DeleteUser(ctx, name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if left := m.sql("SELECT string_agg(rolname, ',') FROM pg_roles WHERE rolname ~ '^(ro|bob)'"); left != "" {
+	m.delete("ro", "bob", "dave")
+	if left := m.sql("SELECT string_agg(rolname, ',') FROM pg_roles WHERE rolname ~ '^(ro|bob|dave)'"); left != "" {
 		t.Errorf("users that were deleted leave %s", left)
 	}
-	err := m.EnsureUser(ctx, api.NewUser{User: api.User{Name: "carol", Role: "carol",
-		Grants: []api.Grant{{Name: "two", ReadOnly: true}}}, Password: "p"})
-	if _, ok := errors.AsType[api.Refused](err); !ok {
-		t.Errorf("the owner of a database becomes its reader: %v", err)
+
+	// Who could write becomes a reader, and the other way round.
+	user("carol", api.Grant{Name: "two", ReadOnly: true})
+	tries("carol", "two", "CREATE TABLE z (n int)", denied)
+	tries("carol", "two", "SET ROLE dbop_owner_two", denied)
+	tries("carol", `d'b "1"`, "SELECT 1", denied)
+	user("carol", api.Grant{Name: "two"})
+	tries("carol", "two", "CREATE TABLE z (n int)", "")
+	got := m.sql("SELECT string_agg(r.rolname, ',') FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid " +
+		"JOIN pg_roles u ON u.oid = m.member WHERE u.rolname = 'carol'")
+	if got != "dbop_owner_two" {
+		t.Errorf("carol has %s", got)
 	}
+}
+
+// TestGrantsElsewhere: a grant gives nothing in another database, whatever its users had before.
+func TestGrantsElsewhere(t *testing.T) {
+	t.Parallel()
+	m := clients{alone(t), t}
+	user, tries := m.user, m.tries
+	m.in("postgres", "CREATE DATABASE byhand")
+	m.in("byhand", "CREATE TABLE public.pay (n int); INSERT INTO public.pay VALUES (1)")
+	m.in("postgres", "CREATE TABLE public.mine (n int)")
+	m.sql("CREATE ROLE boss SUPERUSER")
+	for _, name := range []string{"one", "other"} {
+		m.in("postgres", "CREATE DATABASE "+name+" OWNER boss")
+		m.in(name, "SET ROLE boss; CREATE SCHEMA s; CREATE TABLE public.pay (n int); CREATE TABLE s.late (n serial)")
+	}
+
+	// A second writer of the database of a user that was made again for another one.
+	user("alice", api.Grant{Name: "shop"})
+	tries("alice", "shop", "CREATE TABLE t (n int)", "")
+	m.delete("alice")
+	user("alice", api.Grant{Name: "hr"})
+	tries("alice", "hr", "CREATE TABLE secret (n int)", "")
+	user("bob", api.Grant{Name: "shop"})
+	tries("bob", "shop", "DROP TABLE t; CREATE TABLE t (n int)", "")
+	tries("bob", "hr", "SELECT 1", denied)
+	tries("bob", "shop", "SET ROLE dbop_owner_hr", denied)
+	tries("alice", "shop", "SELECT 1", denied)
+	m.delete("alice")
+	user("alice", api.Grant{Name: "hr", ReadOnly: true})
+	tries("alice", "shop", "SELECT 1", denied)
+	tries("alice", "hr", "SELECT * FROM secret", "")
+	tries("alice", "hr", "DROP TABLE secret", denied)
+
+	// Readers read what there is and what comes, and nothing in another database.
+	tries("alice", "byhand", "SELECT * FROM pay", denied)
+	user("carol", api.Grant{Name: "hr"})
+	tries("carol", "hr", "CREATE SCHEMA more; CREATE TABLE more.t (n serial); CREATE VIEW more.v AS SELECT 1", "")
+	tries("alice", "hr", "SELECT * FROM more.t; SELECT * FROM more.v; SELECT last_value FROM more.t_n_seq", "")
+
+	// A database of a superuser, by a reader and a writer, in both orders.
+	user("rita", api.Grant{Name: "one", ReadOnly: true})
+	user("sam", api.Grant{Name: "one"})
+	tries("sam", "one", "INSERT INTO pay VALUES (1); INSERT INTO s.late DEFAULT VALUES; DELETE FROM s.late", "")
+	tries("sam", "one", "CREATE SCHEMA own; CREATE TABLE own.t (n int)", "")
+	tries("rita", "one", "SELECT * FROM pay; SELECT * FROM own.t", "")
+	tries("rita", "one", "DELETE FROM pay", denied)
+	m.in("one", "SET ROLE boss; CREATE SCHEMA next; CREATE TABLE next.t (n serial)")
+	tries("sam", "one", "INSERT INTO next.t DEFAULT VALUES", "")
+	tries("rita", "one", "SELECT * FROM next.t", "")
+	for _, name := range []string{"sam", "rita"} {
+		tries(name, "other", "SELECT * FROM pay", denied)
+		tries(name, "byhand", "SELECT * FROM pay", denied)
+		tries(name, "postgres", "SELECT * FROM mine", denied)
+		tries(name, "postgres", "INSERT INTO mine VALUES (1)", denied)
+	}
+	m.delete("sam", "rita")
+	user("sam", api.Grant{Name: "hr"})
+	tries("sam", "one", "SELECT 1", denied)
 }

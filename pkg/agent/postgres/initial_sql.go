@@ -20,7 +20,7 @@ var _ api.SQLRunner = (*Server)(nil)
 const ranMark = "dbop.initial_sql"
 
 // RunOnce carries out statements in a transaction that they can't end: as one dynamic command of a block, where the
-// server refuses what begins or ends transactions (PL/pgSQL, "Transaction Management"). A user's role makes them;
+// server refuses what begins or ends transactions (PL/pgSQL, "Transaction Management"). The writers' role makes them;
 // RESET ROLE among them makes the rest as a superuser.
 func (s *Server) RunOnce(ctx context.Context, body api.InitialSQL) error {
 	if m := s.movesIn(); m != nil {
@@ -32,6 +32,10 @@ func (s *Server) RunOnce(ctx context.Context, body api.InitialSQL) error {
 	}
 	if strings.ContainsRune(body.Statements, 0) {
 		return api.NotAccepted{Why: "a zero byte is no text"}
+	}
+	writers, err := s.writersOf(ctx, body.Role, database)
+	if err != nil {
+		return err
 	}
 	conn, err := s.Enter(ctx, database)
 	if err != nil {
@@ -49,9 +53,9 @@ func (s *Server) RunOnce(ctx context.Context, body api.InitialSQL) error {
 		return nil
 	}
 	// The database is as it was made, so its path is the default one, which sessions of the agent do not have.
-	begin := `SET LOCAL search_path = "$user", public; SET LOCAL ROLE ` + local.Identifier(ownerOf(body.Role))
+	begin := `SET LOCAL search_path = "$user", public; SET LOCAL ROLE ` + local.Identifier(writers)
 	if _, err := local.Ask(ctx, conn, begin); err != nil {
-		return local.RefusedBy("carry out initial SQL as "+ownerOf(body.Role), err)
+		return local.RefusedBy("carry out initial SQL as "+writers, err)
 	}
 	block := "BEGIN EXECUTE " + local.Literal(body.Statements) + "; END"
 	if _, err := local.Ask(ctx, conn, "DO "+local.Literal(block)); err != nil {
@@ -60,6 +64,16 @@ func (s *Server) RunOnce(ctx context.Context, body api.InitialSQL) error {
 	_, err = local.Ask(ctx, conn, "RESET SESSION AUTHORIZATION; RESET ROLE; ALTER DATABASE "+local.Identifier(database)+
 		" SET "+ranMark+" = 'done'; COMMIT")
 	return notAccepted(err, body.Statements) // constraints may be checked this late
+}
+
+// writersOf is the role as which a user writes in a database.
+func (s *Server) writersOf(ctx context.Context, role, database string) (string, error) {
+	h, err := s.readHeld(ctx, api.User{Name: role, Role: role})
+	if err != nil {
+		return "", err
+	}
+	a, err := s.readAccess(ctx, database, func(role string) bool { return h.both[role] })
+	return a.writers, err
 }
 
 // notAccepted tells what the server does not accept from a broken connection.

@@ -63,7 +63,7 @@ CREATE TABLE b (n int REFERENCES a DEFERRABLE INITIALLY DEFERRED); INSERT INTO b
 	}
 	good := "CREATE TABLE a (\"it's\" text); INSERT INTO a VALUES (E'\\\\ $$ ä');\n" +
 		"CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN 1; END $$;\n" +
-		"RESET ROLE; CREATE TABLE of_another (n int); SET ROLE client_owner; CREATE TABLE z (n int) -- the end"
+		"RESET ROLE; CREATE TABLE of_another (n int); SET ROLE dbop_owner_app; CREATE TABLE z (n int) -- the end"
 	var wg sync.WaitGroup
 	for range 3 { // a repeat waits for the one before it, and changes nothing
 		wg.Go(func() {
@@ -73,13 +73,13 @@ CREATE TABLE b (n int REFERENCES a DEFERRABLE INITIALLY DEFERRED); INSERT INTO b
 		})
 	}
 	wg.Wait()
-	if got, want := tables(Database), "a of client_owner, of_another of dbop, z of client_owner"; got != want {
+	if got, want := tables(Database), "a of dbop_owner_app, of_another of dbop, z of dbop_owner_app"; got != want {
 		t.Errorf("there are %s, want %s", got, want)
 	}
 	if err := m.RunOnce(ctx, api.InitialSQL{Role: odd, Database: odd, Statements: "CREATE TABLE o (n int)"}); err != nil {
 		t.Error(err)
 	}
-	if got, want := tables(odd), "o of "+odd+"_owner"; got != want {
+	if got, want := tables(odd), "o of dbop_owner_"+odd; got != want {
 		t.Errorf("there are %s, want %s", got, want)
 	}
 	if err := m.RunOnce(ctx, api.InitialSQL{Role: odd, Database: odd, Statements: "DROP TABLE o"}); err != nil ||

@@ -20,17 +20,17 @@ func TestOwner(t *testing.T) {
 	}
 	grab := "BEGIN EXECUTE 'ALTER ROLE client SUPERUSER'; RETURN; END"
 	for _, statement := range []string{
-		"SET ROLE client_owner; CREATE FUNCTION public.unnest(oidvector) RETURNS SETOF oid LANGUAGE plpgsql AS $$ " +
+		"SET ROLE dbop_owner_app; CREATE FUNCTION public.unnest(oidvector) RETURNS SETOF oid LANGUAGE plpgsql AS $$ " +
 			grab + " $$",
-		"SET ROLE client_owner; CREATE FUNCTION public.unnest(text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$ " +
+		"SET ROLE dbop_owner_app; CREATE FUNCTION public.unnest(text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$ " +
 			grab + " $$",
-		"SET ROLE client_owner; CREATE SCHEMA evil; CREATE FUNCTION evil.current_database() RETURNS name " +
+		"SET ROLE dbop_owner_app; CREATE SCHEMA evil; CREATE FUNCTION evil.current_database() RETURNS name " +
 			"LANGUAGE plpgsql AS $$ BEGIN EXECUTE 'ALTER ROLE client SUPERUSER'; RETURN 'app'; END $$",
-		"SET ROLE client_owner; ALTER DATABASE app SET search_path = evil, public, pg_catalog",
-		"SET ROLE client_owner; ALTER DATABASE app SET role = client_owner",
-		"SET ROLE client_owner; ALTER DATABASE app SET default_transaction_isolation = serializable",
-		"SET ROLE client_owner; ALTER DATABASE app SET statement_timeout = 1",
-		"SET ROLE client_owner; CREATE TABLE public.t (a text COLLATE \"C\" PRIMARY KEY)",
+		"SET ROLE dbop_owner_app; ALTER DATABASE app SET search_path = evil, public, pg_catalog",
+		"SET ROLE dbop_owner_app; ALTER DATABASE app SET role = dbop_owner_app",
+		"SET ROLE dbop_owner_app; ALTER DATABASE app SET default_transaction_isolation = serializable",
+		"SET ROLE dbop_owner_app; ALTER DATABASE app SET statement_timeout = 1",
+		"SET ROLE dbop_owner_app; CREATE TABLE public.t (a text COLLATE \"C\" PRIMARY KEY)",
 	} {
 		if _, err := m.OnceIn(ctx, "app", statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)

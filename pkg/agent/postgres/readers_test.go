@@ -23,7 +23,7 @@ func TestReaders(t *testing.T) {
 	if err := m1.EnsureUser(ctx, client); err != nil {
 		t.Fatal(err)
 	}
-	m1.sql("GRANT ALL ON rows TO client_owner; GRANT CONNECT ON DATABASE postgres TO client_owner")
+	m1.sql("GRANT ALL ON rows TO dbop_owner_app; GRANT CONNECT ON DATABASE postgres TO dbop_owner_app")
 	m1.sql("INSERT INTO rows SELECT generate_series(1, 1000)")
 	m2.Wait("m2 has the rows", func(protocol.Server) bool { return m2.sql("SELECT count(*) FROM rows") == "1000" })
 	enter := func() func(string) error {

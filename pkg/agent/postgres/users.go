@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -44,37 +43,32 @@ func (s *Server) Users(ctx context.Context) ([]api.User, error) {
 	return out, nil
 }
 
-// EnsureUser makes a user in one transaction, and before it the databases that it may use. A user owns nothing itself:
-// at its login it takes the role that owns. All who may write in a database take the role that owns the database, so
-// that each may use what the others made.
+// EnsureUser makes a user, and before it the databases that it may use. A user owns nothing itself: all who may write
+// in a database act as the role that its writers share, so that each may use what the others made. The user can log in
+// once all is there; a crash before that leaves what a repeat completes.
 func (s *Server) EnsureUser(ctx context.Context, u api.NewUser) error {
-	if u.Name == local.User || strings.HasPrefix(u.Name, "pg_") || u.Name == "" || len(u.Name) > 55 ||
-		strings.ContainsRune(u.Name, 0) {
+	if u.Name == local.User || strings.HasPrefix(u.Name, "pg_") || strings.HasPrefix(u.Name, reserved) || u.Name == "" ||
+		len(u.Name) > 55 || strings.ContainsRune(u.Name, 0) {
 		return api.Refused{Why: fmt.Sprintf("%q is no name for a user of PostgreSQL", u.Name)}
 	}
 	if m := s.movesIn(); m != nil && !m.Following() {
 		return api.Refused{Why: "make user " + u.Name + ": the data of the source is still being copied"}
 	}
-	known, err := s.Once(ctx, "SELECT rolname, rolpassword FROM pg_authid; "+
-		"SELECT d.datname, r.rolname, r.rolsuper FROM pg_database d JOIN pg_roles r ON r.oid = d.datdba")
+	known, err := s.Once(ctx, "SELECT rolpassword FROM pg_authid WHERE rolname = "+local.Literal(u.Name))
 	if err != nil {
 		return fmt.Errorf("make user %s: %w", u.Name, err)
 	}
 	verifier := ""
-	if i := slices.IndexFunc(known[0], func(r []string) bool { return r[0] == u.Name }); i >= 0 {
-		verifier = known[0][i][1]
+	var change []string
+	if len(known[0]) > 0 {
+		verifier = known[0][0][0]
+	} else {
+		change = append(change, "CREATE ROLE "+local.Identifier(u.Name))
 	}
 	if !local.Verifies(verifier, u.Password) {
 		if verifier, err = local.NewVerifier(u.Password); err != nil {
 			return fmt.Errorf("make user %s: %w", u.Name, err)
 		}
-	}
-	has := func(list [][]string, name string) bool {
-		return slices.ContainsFunc(list, func(r []string) bool { return r[0] == name })
-	}
-	var change []string
-	if !has(known[0], u.Name) {
-		change = append(change, "CREATE ROLE "+local.Identifier(u.Name))
 	}
 	rights := "NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION"
 	if u.Admin {
@@ -83,7 +77,7 @@ func (s *Server) EnsureUser(ctx context.Context, u api.NewUser) error {
 	change = append(change, fmt.Sprintf("ALTER ROLE %s LOGIN INHERIT %s PASSWORD %s", local.Identifier(u.Name), rights,
 		local.Literal(verifier)))
 	if !u.Admin {
-		grants, err := s.ensureGrants(ctx, u.User, known, has)
+		grants, err := s.ensureGrants(ctx, u.User)
 		if err != nil {
 			return err
 		}
@@ -92,11 +86,19 @@ func (s *Server) EnsureUser(ctx context.Context, u api.NewUser) error {
 	return s.Execute(ctx, "make user "+u.Name, change)
 }
 
-// DeleteUser removes a user, and ends its sessions on this server. Its role stays as long as something is its own, or
-// somebody else has it.
+// DeleteUser removes a user, and ends its sessions on this server. What users made stays with the roles of the
+// databases. A role of a former version goes with it.
 func (s *Server) DeleteUser(ctx context.Context, name string) error {
-	if name == local.User {
-		return api.Refused{Why: "the agent enters as " + local.User}
+	if name == local.User || strings.HasPrefix(name, reserved) {
+		return api.Refused{Why: name + " is a role of the agent"}
+	}
+	role := strings.TrimSuffix(name, ".2")
+	former := formerRole(role)
+	had, err := s.Once(ctx, `SELECT 1 FROM pg_auth_members a JOIN pg_roles g ON g.oid = a.roleid
+ JOIN pg_roles m ON m.oid = a.member WHERE g.rolname = `+local.Literal(former)+" AND m.rolname = "+local.Literal(name)+
+		" OR m.rolname = "+local.Literal(former)+" AND starts_with(g.rolname, '"+reserved+"')")
+	if err != nil {
+		return fmt.Errorf("delete user %s: %w", name, err)
 	}
 	if err := s.Execute(ctx, "delete user "+name, []string{"DROP ROLE IF EXISTS " + local.Identifier(name)}); err != nil {
 		return err
@@ -104,17 +106,26 @@ func (s *Server) DeleteUser(ctx context.Context, name string) error {
 	if err := s.EndSessions(ctx, name); err != nil {
 		return err
 	}
-	owner := ownerOf(strings.TrimSuffix(name, ".2"))
-	got, err := s.Once(ctx, `SELECT 1 FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid WHERE r.rolname = `+
-		local.Literal(owner))
+	if len(had[0]) == 0 {
+		return nil
+	}
+	return s.deleteFormer(ctx, role, former)
+}
+
+// deleteFormer takes the rights of the role of a former version once nobody has the two names of its user, and deletes
+// it, unless it owns something or somebody else has it.
+func (s *Server) deleteFormer(ctx context.Context, role, former string) error {
+	got, err := s.Once(ctx, "SELECT 1 FROM pg_roles WHERE rolname IN ("+local.Literal(role)+", "+
+		local.Literal(secondName(role))+`); SELECT 1 FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid
+ WHERE r.rolname = `+local.Literal(former))
 	if err != nil || len(got[0]) > 0 {
 		return err
 	}
-	if err := s.takeRights(ctx, owner); err != nil {
+	if err := s.takeRights(ctx, former); err != nil || len(got[1]) > 0 {
 		return err
 	}
-	err = s.Execute(ctx, "delete role "+owner, []string{"DROP ROLE IF EXISTS " + local.Identifier(owner)})
-	if refused := (api.Refused{}); errors.As(err, &refused) {
+	err = s.Execute(ctx, "delete role "+former, []string{"DROP ROLE IF EXISTS " + local.Identifier(former)})
+	if isRefused(err) {
 		return nil // it owns something
 	}
 	return err

@@ -95,7 +95,7 @@ func TestUsers(t *testing.T) {
 	}
 	logsIn("client.2", "second", false)
 	logsIn("client", "first", true)
-	for _, name := range []string{local.User, "", "pg_monitor", strings.Repeat("x", 60), "zero\x00"} {
+	for _, name := range []string{local.User, "", "pg_monitor", "dbop_owner_app", strings.Repeat("x", 60), "zero\x00"} {
 		err := m.EnsureUser(ctx, api.NewUser{User: api.User{Name: name}, Password: "x"})
 		if refused := (api.Refused{}); !errors.As(err, &refused) {
 			t.Errorf("%q becomes a user: %v", name, err)

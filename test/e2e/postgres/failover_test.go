@@ -24,7 +24,7 @@ func TestForcedFailover(t *testing.T) {
 	release := s.releases(17)[0]
 	s.create(release, "2", "--config", "max-lag=1Mi")
 	s.refused(4, "leads, so no member has to be appointed", "failover", "db", "--yes")
-	s.sql("SET ROLE client_owner; CREATE TABLE kept AS SELECT 1 AS n")
+	s.sql("SET ROLE dbop_owner_app; CREATE TABLE kept AS SELECT 1 AS n")
 	first, second := s.primary(), s.replica()
 	row := regexp.MustCompile(second + `\s+replica\s+\S+\s+0\s`)
 	s.ok(harness.Until(s.ctx, time.Minute, "the replica to hold what is kept", func(context.Context) error {
@@ -36,7 +36,7 @@ func TestForcedFailover(t *testing.T) {
 
 	s.shared.Size(second, 0)
 	// The primary publishes where its log ends when it stops in order: no renewal of its lease follows these rows.
-	s.sql("SET ROLE client_owner; CREATE TABLE lost AS SELECT n, repeat('x', 100) FROM generate_series(1, 20000) AS n")
+	s.sql("SET ROLE dbop_owner_app; CREATE TABLE lost AS SELECT n, repeat('x', 100) FROM generate_series(1, 20000) AS n")
 	s.shared.Size(first, 0)
 	s.shared.Size(second, 1)
 	s.ok(harness.Until(s.ctx, 2*time.Minute, "the members to wait for a person", func(context.Context) error {

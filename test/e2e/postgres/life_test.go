@@ -170,7 +170,7 @@ func TestRefusals(t *testing.T) {
 	s.refused(4, `line 2: syntax error at or near "TABEL"`, begin...)
 	s.initialSQL("CREATE TABLE orders (n int)")
 	s.must(begin...)
-	if got := s.must(tables...).Stdout; got != "orders|seller_owner\n" {
+	if got := s.must(tables...).Stdout; got != "orders|dbop_owner_shop\n" {
 		t.Errorf("there is %q", got)
 	}
 	if r := s.must(begin...); !strings.Contains(r.Stdout, "unchanged") {

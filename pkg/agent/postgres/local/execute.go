@@ -18,7 +18,12 @@ const Quiet = "SET log_statement = none; SET log_min_duration_statement = -1; SE
 // Execute runs statements in one transaction, and waits for standbys as every write does. Their text never goes to the
 // log. What the server refuses is an api.Refused.
 func (s Server) Execute(ctx context.Context, what string, statements []string) error {
-	_, err := s.Once(ctx, Quiet+" BEGIN; "+strings.Join(statements, "; ")+"; COMMIT")
+	return s.ExecuteIn(ctx, "postgres", what, statements)
+}
+
+// ExecuteIn does so in a database.
+func (s Server) ExecuteIn(ctx context.Context, database, what string, statements []string) error {
+	_, err := s.OnceIn(ctx, database, Quiet+" BEGIN; "+strings.Join(statements, "; ")+"; COMMIT")
 	return RefusedBy(what, err)
 }
 
