@@ -26,6 +26,9 @@ func TestUserPlans(t *testing.T) {
 		"create, stepped back": {
 			asked(v1alpha1.VerbCreateUser, engine.AuthOn, about("app"), known(v1alpha1.FactCredentials), cancelled),
 			[]string{"delete-user/app"}},
+		"create again, stepped back": {
+			asked(v1alpha1.VerbCreateUser, engine.AuthOn, listed("app"), about("app"), known(v1alpha1.FactCredentials),
+				func(s *ops.State) { Default(&s.Operation.Spec, s.Cluster) }, cancelled), nil},
 		"create, stepped back from nothing": {asked(v1alpha1.VerbCreateUser, engine.AuthOn, about("app"), cancelled), nil},
 		"delete": {asked(v1alpha1.VerbDeleteUser, engine.AuthOn, about("app"), listed("app")),
 			[]string{"delete-user/app"}},

@@ -220,6 +220,10 @@ func TestUndoRefuses(t *testing.T) {
 		{name: "deleted user", records: []v1alpha1.Operation{done(v1alpha1.VerbDeleteUser,
 			func(op *v1alpha1.Operation) { op.Spec.User = &v1alpha1.DatabaseUser{Name: "app"} })},
 			kind: ops.Refused, says: "password of app", hint: "kubectl dbop user create db app"},
+		{name: "a user who was there", records: []v1alpha1.Operation{done(v1alpha1.VerbCreateUser,
+			func(op *v1alpha1.Operation) {
+				op.Spec.User, op.Spec.FromUser = &v1alpha1.DatabaseUser{Name: "app"}, true
+			})}, kind: ops.Refused, says: "nothing to take back"},
 		{name: "passwords", records: []v1alpha1.Operation{done(v1alpha1.VerbRotateCredentials, nil)}, kind: ops.Refused,
 			says: "does not come back", hint: "user rotate db"},
 		{name: "certificates", records: []v1alpha1.Operation{done(v1alpha1.VerbRotateCertificates, nil)}, kind: ops.Refused,

@@ -10,7 +10,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
 )
 
-// Create makes one user, with a password in a secret.
+// Create makes one user, with a password in a secret. A repeat makes what is missing of it, and neither stepping back
+// from that nor undoing it deletes the user, who was there before.
 type Create struct{ rules.Plain }
 
 // Manners implements rules.Operation.
@@ -56,6 +57,9 @@ func (Create) Steps() rules.Steps {
 		u := engine.User{Name: p.S.Operation.Spec.User.Name}
 		switch {
 		case p.S.Cancelling():
+			if p.S.Operation.Spec.FromUser {
+				return nil
+			}
 			return deleteUser(p, u)
 		case p.S.Fact(v1alpha1.FactCredentials) == "":
 			return rules.Do(ops.Step{ID: "create-credentials/" + u.Name, Action: ops.ActionCredentials, User: u.Name,
@@ -71,6 +75,9 @@ func (Create) Steps() rules.Steps {
 
 // Undo implements rules.Operation.
 func (Create) Undo(u *rules.Undoing) error {
+	if u.Of.Spec.FromUser {
+		return u.Idle()
+	}
 	name := u.Of.Spec.User.Name
 	u.Operation.Verb, u.Operation.User = v1alpha1.VerbDeleteUser, &v1alpha1.DatabaseUser{Name: name}
 	u.Title, u.Lost = "delete user "+name, []string{"access of every client that logs in as " + name}

@@ -47,8 +47,8 @@ func deleteUser(p rules.Situation, u engine.User) *ops.Decision {
 	if p.S.Fact(rules.FactDeleted(u.Name)) != "" {
 		return nil
 	}
-	// Stepping back from a creation that made nothing must not touch a user who
-	// was there before.
+	// Stepping back from a creation that made nothing must not touch a user whom
+	// something else made in the database.
 	if p.S.Cancelling() && p.S.Fact(v1alpha1.FactCredentials) == "" {
 		return nil
 	}
