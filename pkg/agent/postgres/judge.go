@@ -15,15 +15,24 @@ const logGone = "the primary no longer has the log that this copy needs next: ma
 var (
 	noSegment = regexp.MustCompile(`^could not receive data from WAL stream: ERROR:  ` +
 		`requested WAL segment [0-9A-F]{24} has already been removed$`)
-	// level begins the text of a line. What a client sends comes after one, and its further lines begin with a tab.
-	level = regexp.MustCompile(`[A-Z][A-Z0-9]+:  `)
+	// beginning is that of the text of a line: a level, and a code with log_error_verbosity = verbose (send_message_to_
+	// server_log in PostgreSQL's elog.c). What a client sends comes after it, and its further lines begin with a tab.
+	beginning = regexp.MustCompile(`([A-Z][A-Z0-9]+):  (?:[0-9A-Z]{5}: )?`)
 )
+
+// said returns the level and the text of a line of the server's log, and nothing of one that goes on with a text.
+func said(line string) (level, text string) {
+	at := beginning.FindStringSubmatchIndex(line)
+	if at == nil || strings.HasPrefix(line, "\t") {
+		return "", ""
+	}
+	return line[at[2]:at[3]], line[at[1]:]
+}
 
 // removed says whether a line of the server's log is that of a copy that can't follow any more.
 func removed(line string) bool {
-	at := level.FindStringIndex(line)
-	return at != nil && !strings.HasPrefix(line, "\t") && line[at[0]:at[1]] == "FATAL:  " &&
-		noSegment.MatchString(line[at[1]:])
+	level, text := said(line)
+	return level == "FATAL" && noSegment.MatchString(text)
 }
 
 // judge notes what the server says in its log about a copy that can't follow any more. It may follow again: another

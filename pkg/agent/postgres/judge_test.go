@@ -14,14 +14,16 @@ func TestRemoved(t *testing.T) {
 	for line, want := range map[string]bool{
 		"2026-11-28 18:17:59.606 GMT [5490] FATAL:  could not receive data from WAL stream: ERROR:  " + text: true,
 		"[7] FATAL:  could not receive data from WAL stream: ERROR:  " + text:                                true,
+		"[7] FATAL:  XX000: could not receive data from WAL stream: ERROR:  " + text:                         true,
 		// The primary says so of a replica.
 		"2026-11-28 18:17:59.606 GMT [5490] ERROR:  " + text:                                    false,
 		"2026-11-28 18:17:59.606 GMT [5490] STATEMENT:  START_REPLICATION 0/3000000 TIMELINE 1": false,
 		"[7] FATAL:  could not receive data from WAL stream: ERROR:  something else":            false,
 		// Clients write into the log, too.
-		`[7] ERROR:  invalid input syntax for type integer: "` + text + `"`:         false,
-		"[7] LOG:  FATAL:  could not receive data from WAL stream: ERROR:  " + text: false,
-		"\tFATAL:  could not receive data from WAL stream: ERROR:  " + text:         false,
+		`[7] ERROR:  invalid input syntax for type integer: "` + text + `"`:                  false,
+		"[7] LOG:  FATAL:  could not receive data from WAL stream: ERROR:  " + text:          false,
+		"[7] ERROR:  XX000: FATAL:  could not receive data from WAL stream: ERROR:  " + text: false,
+		"\tFATAL:  could not receive data from WAL stream: ERROR:  " + text:                  false,
 		"": false,
 	} {
 		if got := removed(line); got != want {

@@ -16,7 +16,7 @@ import (
 const (
 	// cancelled is what the server writes as it acknowledges a commit that no replica confirmed: its client gave up the
 	// wait. A session that ends in the wait gets no acknowledgement, and another message.
-	cancelled = "WARNING:  canceling wait for synchronous replication due to user request"
+	cancelled = "canceling wait for synchronous replication due to user request"
 	// cancelledAge is how long that is told.
 	cancelledAge = 24 * time.Hour
 )
@@ -39,7 +39,7 @@ type unconfirmed struct {
 
 // note reads a line of the server's log.
 func (u *unconfirmed) note(line string, now time.Time) {
-	if !strings.Contains(line, cancelled) {
+	if level, text := said(line); level != "WARNING" || text != cancelled {
 		return
 	}
 	u.mu.Lock()

@@ -72,11 +72,14 @@ func TestUnconfirmedEnds(t *testing.T) {
 	at := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	u.note("12:00 WARNING:  canceling the wait for synchronous replication and terminating connection due to "+
 		"administrator command", at)
+	for _, of := range []string{"ERROR:  ", "LOG:  WARNING:  ", "\tWARNING:  "} { // what a client sends
+		u.note(of+cancelled, at)
+	}
 	if got := told(at); got != "" {
 		t.Errorf("of a session that ended: %q", got)
 	}
 	for range 2 {
-		u.note("12:00 [7] "+cancelled, at)
+		u.note("12:00 [7] WARNING:  "+cancelled, at)
 	}
 	if got := told(at.Add(time.Hour)); !strings.HasPrefix(got, "2 commits were acknowledged since 2026-11-28T12:00:00Z") {
 		t.Errorf("it warns of %q", got)
@@ -84,7 +87,7 @@ func TestUnconfirmedEnds(t *testing.T) {
 	if got := told(at.Add(25 * time.Hour)); got != "" {
 		t.Errorf("after a day it warns of %q", got)
 	}
-	u.note(cancelled, at.Add(48*time.Hour))
+	u.note("[7] WARNING:  01000: "+cancelled, at.Add(48*time.Hour))
 	const again = "1 commit was acknowledged since 2026-11-30T12:00:00Z"
 	if got := told(at.Add(48 * time.Hour)); !strings.HasPrefix(got, again) {
 		t.Errorf("of a new one it warns of %q", got)

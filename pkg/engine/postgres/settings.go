@@ -62,6 +62,9 @@ func (*Engine) Lint(config map[string]string, _ string) error {
 	if err := checkCommit(got); err != nil {
 		return err
 	}
+	if err := checkMessages(got.Values); err != nil {
+		return err
+	}
 	if err := floors.CheckConnections(got.Values); err != nil {
 		return &engine.Refusal{Check: "settings", Reason: err.Error(), Hint: "set max_connections higher"}
 	}
