@@ -35,9 +35,14 @@ type account struct {
 	Grants []api.Grant `json:"grants,omitempty"`
 }
 
-// applications is what a user of an application may call: everything but what is for administrators, besides some that
-// many clients call.
-const applications = "+@all -@admin -@dangerous +info +keys +sort +client|setname"
+const (
+	// applications is what a user of an application may call: everything but what is for administrators, besides some
+	// that many clients call.
+	applications = "+@all -@admin -@dangerous +info +sort +client|setname"
+	// names tell the names of all keys, whatever keys a user may read: patterns bind arguments alone
+	// (https://valkey.io/topics/acl/). SCAN does so, too, and applications do not go without it.
+	names, noNames = "+keys", "-randomkey"
+)
 
 // rule returns the ACL rule of a user.
 func (a account) rule(p product, name string) string {
@@ -54,6 +59,11 @@ func (a account) rule(p product, name string) string {
 		}
 	}
 	words = append(words, applications)
+	if slices.ContainsFunc(a.Grants, func(g api.Grant) bool { return g.Name != "" }) {
+		words = append(words, noNames)
+	} else {
+		words = append(words, names)
+	}
 	if p.valkey || !strings.HasPrefix(p.release, "7.0.") { // Redis knows it since 7.2
 		words = append(words, "+client|setinfo")
 	}

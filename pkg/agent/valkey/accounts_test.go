@@ -28,8 +28,9 @@ func TestAccounts(t *testing.T) {
 	}
 	app := api.NewUser{User: api.User{Name: "app", Grants: []api.Grant{{Name: "shop:"}}}, Password: "right"}
 	admin := api.NewUser{User: api.User{Name: "root", Admin: true}, Password: "admin"}
+	whole := api.NewUser{User: api.User{Name: "whole", Grants: []api.Grant{{}}}, Password: "all"}
 	for range 2 {
-		for _, u := range []api.NewUser{app, admin} {
+		for _, u := range []api.NewUser{app, admin, whole} {
 			if err := m1.EnsureUser(ctx, u); err != nil {
 				t.Fatal(err)
 			}
@@ -56,6 +57,12 @@ func TestAccounts(t *testing.T) {
 		{"CONFIG GET dir", false},
 		{"FUNCTION LIST", false},
 		{"FLUSHALL", false},
+		{"SCAN 0", true},
+		{"KEYS *", false},
+		{"RANDOMKEY", false},
+		{"AUTH whole all", true},
+		{"KEYS *", true},
+		{"RANDOMKEY", true},
 		{"AUTH root admin", true},
 		{"SET other 1", true},
 		{"FLUSHALL", true},
@@ -81,7 +88,7 @@ func TestAccounts(t *testing.T) {
 		t.Error("a person may promote a server")
 	}
 	users, err := m1.Users(ctx)
-	if err != nil || len(users) != 2 || users[0].Name != "app" || !users[1].Admin {
+	if err != nil || len(users) != 3 || users[0].Name != "app" || !users[1].Admin {
 		t.Errorf("the users are %+v: %v", users, err)
 	}
 	if err := m1.EnsureUser(ctx, api.NewUser{User: api.User{Name: "dbop"}}); !errors.As(err, new(api.Refused)) {
