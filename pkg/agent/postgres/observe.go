@@ -91,6 +91,9 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 		return s.stopped()
 	}
 	a, err := s.state(ctx)
+	if err == nil {
+		s.sweep(ctx)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.proc != p {

@@ -72,9 +72,11 @@ type Server struct {
 	stale    datadir.LSN
 	position protocol.Position
 	// lag is how old the data of a replica is, and age what is known of that.
-	lag      time.Duration
-	age      age
-	flushed  protocol.Instant
+	lag     time.Duration
+	age     age
+	flushed protocol.Instant
+	// swept is when the sessions of roles that are gone were ended last.
+	swept    protocol.Instant
 	standbys []protocol.Streaming
 	unfit    string
 	// gone is where this copy was when the primary no longer had what it needs next.

@@ -22,9 +22,35 @@ const (
 	// goneTime bounds the wait for a replica to apply that a role is gone, gonePause is the time between two questions.
 	goneTime  = 3 * time.Second
 	gonePause = 20 * time.Millisecond
+	// sweepEvery is how often the sessions of roles that are gone are ended without being asked for: a replica may apply
+	// that a role is gone long after EndSessions gave up, and a member may not have been asked.
+	sweepEvery = 10 * time.Second
+	// sweepTime is how long an observation may take longer for it.
+	sweepTime = 100 * time.Millisecond
+	// aged leaves the youngest sessions out: the role of one may be younger than what the question sees.
+	aged = " AND backend_start < now() - interval '5 s'"
 )
 
-// EndSessions implements api.SessionEnder. A replica first applies that the role is gone.
+// sweep ends the sessions of roles that are gone, every now and then. It is called after the server answered, with its
+// observer: a server that is asked for its state anyway is asked one thing more. A failure is repaired by the next one.
+func (s *Server) sweep(ctx context.Context) {
+	s.mu.Lock()
+	now := s.Now()
+	due := now.Sub(s.swept) >= sweepEvery
+	if due {
+		s.swept = now
+	}
+	s.mu.Unlock()
+	if !due {
+		return
+	}
+	ctx, stop := context.WithTimeout(ctx, sweepTime)
+	defer stop()
+	_, _ = s.observer.Ask(ctx, orphans+aged)
+}
+
+// EndSessions implements api.SessionEnder. A replica first applies that the role is gone. One that does so later ends
+// the sessions then.
 func (s *Server) EndSessions(ctx context.Context, user string) error {
 	ctx, stop := context.WithTimeout(ctx, goneTime)
 	defer stop()

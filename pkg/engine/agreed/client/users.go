@@ -71,8 +71,8 @@ func (u Users) RunOnce(ctx context.Context, as engine.User, statements string) e
 	})
 }
 
-// DeleteUser implements engine.Authenticator. It ends the user's sessions, too: those on a member that does not answer
-// end with its server, or when they are closed.
+// DeleteUser implements engine.Authenticator. It ends the user's sessions, too. Those on a member that does not answer,
+// or that learns late that the user is gone, its agent ends by itself.
 func (u Users) DeleteUser(ctx context.Context, name string) error {
 	err := u.order(ctx, "delete user "+name, func(ctx context.Context, c *api.Client) error {
 		return c.DeleteUser(ctx, name)
@@ -82,7 +82,7 @@ func (u Users) DeleteUser(ctx context.Context, name string) error {
 	}
 	for _, member := range u.known() {
 		if c, err := u.client(member); err == nil {
-			_ = c.EndSessions(ctx, name) // the user is gone, which is what was asked for
+			_ = c.EndSessions(ctx, name) // it only ends them sooner
 		}
 	}
 	return nil
