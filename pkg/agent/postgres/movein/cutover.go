@@ -64,11 +64,13 @@ func (m *Move) halt(ctx context.Context, back bool, leads func() bool) (out api.
 		return out, errors.New("wait until its data is copied")
 	case now.Stage == stageBack || now.Stage == stageOpens:
 		return out, errors.New("wait until it is followed")
-	case now.Stage == stageHolds:
-		// An earlier request came that far.
-		return api.Halted{Since: time.Now(), Paused: api.UntilOpened}, m.backLate(ctx, back)
-	case now.Stage == stageCloses:
-		// An earlier request could not open it again.
+	case !m.opened:
+		return out, errors.New("wait until its databases are open again")
+	case now.Stage == stageHolds || now.Stage == stageCloses:
+		// An earlier request came that far, or could not open it again.
+		if holds, err := m.stillClosed(ctx); err != nil || holds {
+			return api.Halted{Since: time.Now(), Paused: api.UntilOpened}, errors.Join(err, m.backLate(ctx, back && holds))
+		}
 		if err := m.reopen(ctx, now); err != nil {
 			return out, err
 		}
@@ -105,6 +107,27 @@ func (m *Move) halt(ctx context.Context, back bool, leads func() bool) (out api.
 	}
 	m.closed = true
 	return out, nil
+}
+
+// stillClosed says that the last cut over came to its end, and that nobody was let into the source since.
+func (m *Move) stillClosed(ctx context.Context) (bool, error) {
+	if m.held == nil {
+		return false, nil
+	}
+	ctx, stop := context.WithTimeout(ctx, askTime)
+	defer stop()
+	f, err := m.source.Approach(ctx, m.own, m.survey.Databases)
+	if err != nil {
+		return false, err
+	}
+	defer f.Leave()
+	now, err := f.Identify(ctx)
+	for name, then := range m.held {
+		if now[name] != then {
+			return false, err
+		}
+	}
+	return err == nil, err
 }
 
 // approach sees that a cut over can begin, and opens the sessions for it.
@@ -191,8 +214,16 @@ func (m *Move) close(ctx context.Context, f *source.Fence, now mark) (compared s
 			return "", err
 		}
 	}
+	held, err := f.Held(ctx)
+	if err != nil {
+		return "", err
+	}
 	now.Stage = stageHolds
-	return compared, m.server.writeMark(ctx, now)
+	if err := m.server.writeMark(ctx, now); err != nil {
+		return "", err
+	}
+	m.held = held
+	return compared, nil
 }
 
 // Unhalt opens the source again, as api.Mover says. A source that an earlier request closed stays closed: the agents
@@ -213,10 +244,11 @@ func (m *Move) Unhalt(ctx context.Context) error {
 	return m.reopen(ctx, now)
 }
 
-// reopen lets everybody into the source again, and goes on to follow it.
+// reopen lets everybody into the source again, and goes on to follow it. After an error the loop does that.
 func (m *Move) reopen(ctx context.Context, now mark) error {
 	ctx, stop := context.WithTimeout(ctx, askTime)
 	defer stop()
+	m.opened, m.held = false, nil
 	err := m.source.Reopen(ctx, m.own)
 	if err == nil {
 		err = m.dropBack(ctx)
@@ -228,6 +260,7 @@ func (m *Move) reopen(ctx context.Context, now mark) error {
 	if err != nil {
 		return fmt.Errorf("its databases may still be closed (ALTER DATABASE name ALLOW_CONNECTIONS true): %w", err)
 	}
+	m.opened = true
 	return nil
 }
 

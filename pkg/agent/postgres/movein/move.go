@@ -43,8 +43,12 @@ type Move struct {
 	// survey is what the source held when it was copied, or this primary asked it first.
 	survey source.Survey
 	asked  time.Time
-	// opened says that what a primary before this one may have closed at the source is open again.
+	// opened says that what a primary before this one, or a cut over that came to nothing, may have closed at the source
+	// is open again.
 	opened bool
+	// held identifies the databases of the source as the last cut over closed them, once all that was written there is
+	// here; nil before that, and from when on they may be open again.
+	held map[string]string
 	// closed says that the last cut over that was asked for closed the source itself.
 	closed bool
 	// way is what was prepared for the way back; nil for nothing.
@@ -147,7 +151,6 @@ func (m *Move) round(ctx context.Context) error {
 		if err := m.reopen(ctx, now); err != nil {
 			return err
 		}
-		m.opened = true
 		if now, err = m.server.readMark(ctx); err != nil {
 			return err
 		}

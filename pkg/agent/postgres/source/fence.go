@@ -250,6 +250,21 @@ func (f *Fence) Identify(ctx context.Context) (map[string]string, error) {
 	return out, nil
 }
 
+// Held is what Identify returns of the databases of this fence. It is an error if one of them is open.
+func (f *Fence) Held(ctx context.Context) (map[string]string, error) {
+	all, err := f.Identify(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, d := range f.databases {
+		if out[d.Name] = all[d.Name]; out[d.Name] == "" {
+			return nil, fmt.Errorf("somebody opened the database %q of the source", d.Name)
+		}
+	}
+	return out, nil
+}
+
 // Note writes the comment of a role of the source.
 func (f *Fence) Note(ctx context.Context, role, text string) error {
 	_, err := f.keeper.Ask(ctx, "COMMENT ON ROLE "+local.Identifier(role)+" IS "+local.Literal(text))
