@@ -62,10 +62,11 @@ const contents = `SELECT 'table', format('%I.%I', n.nspname, c.relname) FROM pg_
 UNION ALL SELECT 'sequence', format('%I.%I', n.nspname, c.relname) FROM pg_class c
   JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'S' AND c.relpersistence = 'p' AND` + made + `
 UNION ALL SELECT 'extension', extname FROM pg_extension
-UNION ALL SELECT 'unfit', format('the table %I.%I has no primary key: ALTER TABLE %I.%I REPLICA IDENTITY FULL, or '
-  'give it one', n.nspname, c.relname, n.nspname, c.relname) FROM pg_class c
+UNION ALL SELECT 'unfit', format('the table %I.%I has no primary key, or one that is deferrable: ALTER TABLE %I.%I '
+  'REPLICA IDENTITY FULL, or give it one', n.nspname, c.relname, n.nspname, c.relname) FROM pg_class c
   JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND c.relpersistence = 'p' AND` + made + `
   AND c.relreplident <> 'f' AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid
+   AND i.indimmediate AND i.indisvalid
    AND CASE c.relreplident WHEN 'd' THEN i.indisprimary WHEN 'i' THEN i.indisreplident ELSE false END)
 UNION ALL SELECT 'unfit', format('it holds %s large objects, which logical replication does not carry: move them '
   'into a table, or take them out with lo_unlink', count(*)) FROM pg_largeobject_metadata HAVING count(*) > 0

@@ -1,0 +1,43 @@
+//go:build linux
+
+package movein
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/source"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
+)
+
+// TestSurvey: what would break at the source, or here, is named before anything is done.
+func TestSurvey(t *testing.T) {
+	t.Parallel()
+	from := start(t, local.User)
+	for _, statement := range []string{
+		"CREATE TABLE public.later (id int PRIMARY KEY DEFERRABLE)",
+		"CREATE TABLE public.good (id int PRIMARY KEY)",
+	} {
+		if _, err := from.Once(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	of := source.Source{Source: protocol.Source{Address: "127.0.0.1:" + strconv.Itoa(from.Port), User: local.User}}
+	got, err := of.Survey(t.Context(), "dbop_1_", from.Major, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unfit := strings.Join(got.Unfit, "\n")
+	for _, want := range []string{
+		"the table public.later has no primary key, or one that is deferrable",
+	} {
+		if !strings.Contains(unfit, want) {
+			t.Errorf("it is unfit because\n%s\nwhich lacks %q", unfit, want)
+		}
+	}
+	if strings.Contains(unfit, "public.good") {
+		t.Errorf("a table is named that can be followed:\n%s", unfit)
+	}
+}
