@@ -3,6 +3,8 @@
 package movein
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,12 +23,6 @@ func TestHaltAgain(t *testing.T) {
 			return last == nil
 		})
 	}
-	arrived := func(want string) {
-		t.Helper()
-		if got := m.here(t, "shop", "SELECT count(*) FROM public.orders"); got != want {
-			t.Errorf("%s rows are here, want %s", got, want)
-		}
-	}
 	m.busy <- struct{}{}
 	m.opened = false // as before the first round of the loop
 	if _, err := m.halt(t.Context(), false, func() bool { return true }); err == nil {
@@ -40,13 +36,18 @@ func TestHaltAgain(t *testing.T) {
 	if err := m.Unhalt(t.Context()); err == nil || !strings.Contains(err.Error(), "stays closed") {
 		t.Errorf("what an earlier request closed is opened: %v", err)
 	}
-	m.there(t, "postgres", "ALTER DATABASE shop ALLOW_CONNECTIONS true")
-	m.there(t, "shop", "INSERT INTO public.orders VALUES (1)")
-	halt()
-	arrived("1")
-	m.there(t, "postgres", "ALTER DATABASE shop ALLOW_CONNECTIONS true")
-	m.there(t, "shop", "INSERT INTO public.orders VALUES (2)")
-	m.there(t, "postgres", "ALTER DATABASE shop ALLOW_CONNECTIONS false")
-	halt()
-	arrived("2")
+	for i, more := range []string{"", "ALTER DATABASE shop ALLOW_CONNECTIONS false"} {
+		m.here(t, "shop", "ALTER SUBSCRIPTION dbop_source DISABLE; SELECT 1")
+		m.there(t, "postgres", "ALTER DATABASE shop ALLOW_CONNECTIONS true")
+		m.there(t, "shop", fmt.Sprintf("INSERT INTO public.orders VALUES (%d)", i))
+		m.there(t, "postgres", more)
+		if _, err := m.Halt(t.Context(), api.Cutover{}, func() bool { return true }); err == nil {
+			t.Errorf("the source is said to be closed, and what was written there is not here (%q)", more)
+		}
+		m.here(t, "shop", "ALTER SUBSCRIPTION dbop_source ENABLE; SELECT 1")
+		halt()
+		if got := m.here(t, "shop", "SELECT count(*) FROM public.orders"); got != strconv.Itoa(i+1) {
+			t.Errorf("%s rows are here, want %d", got, i+1)
+		}
+	}
 }

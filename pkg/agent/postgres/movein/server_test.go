@@ -109,12 +109,12 @@ func (m *Move) there(t *testing.T, database, statement string) local.Rows {
 	return got
 }
 
-// here asks the server that follows, and returns the first column of the first row.
+// here asks the server that follows, and returns the first column of the first row of the last answer.
 func (m *Move) here(t *testing.T, database, statement string) string {
 	t.Helper()
 	got, err := m.server.OnceIn(t.Context(), database, statement)
-	if err != nil || len(got[0]) == 0 {
+	if err != nil || len(got[len(got)-1]) == 0 {
 		t.Fatalf("%s: %v, %v", statement, got, err)
 	}
-	return got[0][0][0]
+	return got[len(got)-1][0][0]
 }
