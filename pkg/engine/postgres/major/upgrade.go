@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/loaded"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres/private"
 )
@@ -130,12 +131,12 @@ func (u Upgrade) replace(end protocol.Position) error {
 // former is the server of the old data, later that of the new.
 func (u Upgrade) former() private.Server {
 	return private.Server{Programs: u.Former.Path(), Libraries: u.Libraries, Data: filepath.Join(u.Directory, "pgdata"),
-		Sockets: u.Scratch, Open: true, Settings: u.settings, Prepare: u.Prepare}
+		Sockets: u.Scratch, Open: true, Options: sessions(u.Former), Settings: u.settings, Prepare: u.Prepare}
 }
 
 func (u Upgrade) later() private.Server {
 	s := u.former()
-	s.Programs, s.Libraries, s.Settings = u.Later.Path(), "", nil
+	s.Programs, s.Libraries, s.Options, s.Settings = u.Later.Path(), "", sessions(u.Later), nil
 	s.Data = cmp.Or(u.target, filepath.Join(u.Directory, "upgraded"))
 	return s
 }
@@ -173,7 +174,7 @@ func (u Upgrade) upgrade(ctx context.Context, former, later private.Server) erro
 	// pg_dump locks every table of a database at once, and the default is for 6400.
 	files = append(files, [2]string{"max_locks_per_transaction", "1024"})
 	s, how := later, "--link"
-	s.Libraries = u.Libraries // for the old programs, which it runs
+	s.Libraries, s.Options = u.Libraries, former.Options // for the old programs and server
 	if u.cloned {
 		how = "--clone"
 	}
@@ -202,6 +203,12 @@ func (u Upgrade) remedy() string {
 		return "change that in the database"
 	}
 	return "change that in the database that was backed up, and take a backup of it"
+}
+
+// sessions are the options of all sessions in data of a version. They are a superuser's, as those of an agent.
+func sessions(of Programs) string {
+	version, _ := strconv.Atoi(of.Major) // it is one
+	return local.Server{Major: version}.Options()
 }
 
 // options are settings as arguments of a server.

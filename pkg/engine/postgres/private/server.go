@@ -24,6 +24,8 @@ type Server struct {
 	Libraries string
 	// Open lets clients in that reach Sockets. Without it nobody gets in.
 	Open bool
+	// Options are those of each session of its client programs.
+	Options string
 	// Settings come on top of those that this package makes.
 	Settings [][2]string
 	// Log, if set, gets a line once the server has recovered the data by its log: how long that took.
@@ -124,6 +126,9 @@ func (s Server) Command(ctx context.Context, program string, args ...string) *ex
 	cmd.Env, cmd.WaitDelay = append(os.Environ(), "LC_ALL=C.UTF-8"), 10*time.Second
 	if s.Libraries != "" {
 		cmd.Env = append(cmd.Env, "LD_LIBRARY_PATH="+s.Libraries)
+	}
+	if s.Options != "" {
+		cmd.Env = append(cmd.Env, "PGOPTIONS="+s.Options)
 	}
 	if s.Prepare != nil {
 		s.Prepare(cmd)
