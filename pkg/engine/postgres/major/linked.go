@@ -34,8 +34,8 @@ type Linked struct {
 // conversion is what is known of a conversion, in the directory that it makes.
 type conversion struct {
 	Operation string `json:"operation"`
-	// Ahead is written before the former server recovers data that did not end in order: that was agreed on with nobody,
-	// so the member can't run on it again.
+	// Ahead is written first of all where data did not end in order, which the former server recovers: that was agreed
+	// on with nobody, so the member can't run on it again.
 	Ahead bool `json:"ahead,omitempty"`
 	// Cloned is written before any file is: what the later version writes is in files of its own.
 	Cloned bool `json:"cloned,omitempty"`
@@ -126,14 +126,15 @@ func (l Linked) run(ctx context.Context) error {
 	u.target, u.work = filepath.Join(l.made(), "pgdata"), filepath.Join(l.next(), "work")
 	u.settings = [][2]string{{"wal_keep_size", endless}}
 	if !c.Started {
-		first := c.Operation == ""
-		c.Operation = l.Operation
-		if err := l.begin(&c); err != nil {
+		replica, err := l.begin(ctx, &c)
+		if err != nil {
 			return err
 		}
 		u.cloned = c.Cloned
-		if err := l.ended(ctx, &c, first); err != nil {
-			return err
+		if replica {
+			if err := l.Recover(ctx); err != nil {
+				return fmt.Errorf("recover the data of a replica: %w", err)
+			}
 		}
 		if err := u.transfer(ctx); err != nil {
 			return err
@@ -177,6 +178,8 @@ func (l Linked) found() (conversion, error) {
 			return c, nil
 		case there && directory == l.next() && c.Started:
 			return c, fmt.Errorf("operation %.80q converted it already, this is %q", c.Operation, l.Operation)
+		case there && directory == l.next():
+			return conversion{Ahead: c.Ahead}, nil // what another one did to the data stays
 		}
 	}
 	return conversion{}, nil
@@ -184,53 +187,38 @@ func (l Linked) found() (conversion, error) {
 
 func (l Linked) write(c conversion) error { return disk.Replace(filepath.Join(l.next(), name), c) }
 
-// begin makes an empty directory for the new data. The former server runs without the slots of those who followed the
-// member: they would hold back its log, and a slot of logical replication would not let it start.
-func (l Linked) begin(c *conversion) error {
+// begin makes an empty directory for the new data, and says whether the old data is that of a replica. The former server
+// runs without the slots of those who followed the member: they would hold back its log, and a slot of logical
+// replication would not let it start.
+func (l Linked) begin(ctx context.Context, c *conversion) (replica bool, err error) {
 	if err := errors.Join(l.revert(true), os.RemoveAll(l.last())); err != nil {
-		return err
+		return false, err
 	}
+	control, err := l.former().Control(ctx)
+	if err != nil {
+		return false, err
+	}
+	state := control["Database cluster state"]
+	replica = state == "shut down in recovery" || state == "in archive recovery"
+	// Data of an interrupted conversion may be as a crash of the former server leaves it, which is no reason.
+	c.Ahead = c.Ahead || replica || c.Operation == "" && state != "shut down"
+	c.Operation = l.Operation
 	for _, directory := range []string{l.made(), filepath.Join(l.next(), "work"), l.slots()} {
 		if err := os.MkdirAll(directory, 0o700); err != nil {
-			return fmt.Errorf("make a directory for the new data: %w", err)
+			return false, fmt.Errorf("make a directory for the new data: %w", err)
 		}
 	}
 	c.Cloned = clones(filepath.Join(l.pgdata(), "PG_VERSION"), filepath.Join(l.next(), "clone"))
 	if err := l.write(*c); err != nil {
-		return err
+		return false, err
 	}
 	if err := orphaned(l.pgdata()); err != nil {
-		return err
+		return false, err
 	}
-	return move(filepath.Join(l.pgdata(), "pg_replslot"), l.slots())
+	return replica, move(filepath.Join(l.pgdata(), "pg_replslot"), l.slots())
 }
 
 func (l Linked) slots() string { return filepath.Join(l.next(), "slots") }
-
-// ended has data that did not end in order made such. Data of an interrupted conversion may be as a crash of the former
-// server leaves it, which is no reason: the server recovers when it is run.
-func (l Linked) ended(ctx context.Context, c *conversion, first bool) error {
-	control, err := l.former().Control(ctx)
-	if err != nil {
-		return err
-	}
-	state := control["Database cluster state"]
-	replica := state == "shut down in recovery" || state == "in archive recovery"
-	if state == "shut down" || !first && !replica {
-		return nil
-	}
-	c.Ahead = true
-	if err := l.write(*c); err != nil {
-		return err
-	}
-	if !replica {
-		return nil
-	}
-	if err := l.Recover(ctx); err != nil {
-		return fmt.Errorf("recover the data of a replica: %w", err)
-	}
-	return nil
-}
 
 // revert takes back what a conversion did before the first start of the later version. A repeat changes nothing. What
 // is known of the conversion stays where another try follows.
