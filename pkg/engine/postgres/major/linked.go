@@ -191,8 +191,11 @@ func (l Linked) write(c conversion) error { return disk.Replace(filepath.Join(l.
 // runs without the slots of those who followed the member: they would hold back its log, and a slot of logical
 // replication would not let it start.
 func (l Linked) begin(ctx context.Context, c *conversion) (replica bool, err error) {
-	if err := errors.Join(l.revert(true), os.RemoveAll(l.last())); err != nil {
+	if err := l.revert(true); err != nil {
 		return false, err
+	}
+	if err := os.RemoveAll(l.last()); err != nil {
+		return false, fmt.Errorf("remove the old data: %w", err)
 	}
 	control, err := l.former().Control(ctx)
 	if err != nil {

@@ -1,6 +1,7 @@
 package major
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -58,5 +59,21 @@ func TestAheadAtOnce(t *testing.T) {
 	}
 	if _, err := l.begin(t.Context(), &conversion{}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestBeginKeepsFormer: where the member has no data that is whole, the old data stays.
+func TestBeginKeepsFormer(t *testing.T) {
+	t.Parallel()
+	l := stopped(t, "shut down")
+	if err := os.Remove(filepath.Join(l.pgdata(), "global", "pg_control")); err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(l.last(), "data")
+	if err := os.MkdirAll(kept, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.begin(t.Context(), &conversion{}); err == nil || !exists(kept) {
+		t.Errorf("the old data is there: %t, %v", exists(kept), err)
 	}
 }
