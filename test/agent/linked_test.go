@@ -162,7 +162,7 @@ func TestConvertLinkedReplica(t *testing.T) {
 	}
 	s.ownTree(was.directory)
 	was.follow(t, oldest)
-	for name, n := range map[string]int{"whole": 0, "killed while it is recovered": 2, "killed after that": 3} {
+	for name, n := range map[string]int{"whole": 0, "killed while it is recovered": 3, "killed after that": 4} {
 		t.Run(name, func(t *testing.T) {
 			d, count := was.copy(t, strings.ReplaceAll(name, " ", "")), 0
 			err := d.link(t, oldest, newest, func(c *exec.Cmd) {

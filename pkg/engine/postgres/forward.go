@@ -78,11 +78,16 @@ func (f Forward) run(ctx context.Context) error {
 		return err
 	}
 	server := private.Server{Programs: f.Bin, Libraries: f.Libraries, Data: f.pgdata(), Sockets: f.Sockets,
-		Settings: settings, Log: f.Log, Prepare: f.Prepare}
+		Log: f.Log, Prepare: f.Prepare}
+	control, err := server.Control(ctx)
+	if err != nil {
+		return err
+	}
+	server.Settings = append(settings, control.Room())
 	if err := server.Run(ctx, nil); err != nil {
 		return err
 	}
-	control, err := server.Control(ctx)
+	control, err = server.Control(ctx)
 	if err != nil {
 		return err
 	}

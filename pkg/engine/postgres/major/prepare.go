@@ -2,6 +2,8 @@ package major
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres/private"
 )
@@ -12,8 +14,19 @@ import (
 const stamps = `UPDATE pg_attribute SET attoptions = (SELECT array_agg(o) FROM unnest(attoptions) o ` +
 	`WHERE o NOT LIKE 'pg_attver=%') WHERE attrelid >= 16384 AND array_to_string(attoptions, ' ') LIKE '%pg_attver=%'`
 
+// prepared names transactions that a client prepared: pg_upgrade can't carry them over, and does not name them.
+const prepared = `SELECT format('%L in the database %I', gid, database) FROM pg_prepared_xacts ORDER BY 1`
+
 // prepare removes from the old data what would end the conversion of any database.
 func (u Upgrade) prepare(ctx context.Context, s private.Server) error {
+	open, err := u.ask(ctx, s, maintenance, prepared)
+	if err == nil && len(open) > 0 {
+		err = fmt.Errorf("transactions are prepared, which no conversion carries over: %s; run COMMIT PREPARED or ROLLBACK "+
+			"PREPARED for each; %s", strings.Join(open, ", "), u.remedy())
+	}
+	if err != nil {
+		return err
+	}
 	names, err := u.ask(ctx, s, maintenance, databases)
 	for _, name := range names {
 		if err == nil {

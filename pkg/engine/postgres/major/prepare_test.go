@@ -56,6 +56,21 @@ func (u Upgrade) makes(ctx context.Context, t *testing.T, s private.Server, data
 	}
 }
 
+// TestPrepared: the former server starts on data with transactions that a client prepared, and they are named.
+func TestPrepared(t *testing.T) {
+	t.Parallel()
+	u := fresh(t)
+	u.settings = [][2]string{{"max_prepared_transactions", "3"}}
+	u.within(t, u.former(), func(ctx context.Context, s private.Server) {
+		u.makes(ctx, t, s, maintenance, "BEGIN", "CREATE TABLE public.later (n int)", "PREPARE TRANSACTION 'mine'")
+	})
+	u.settings, u.target = nil, ""
+	err := u.transfer(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "'mine' in the database template1") {
+		t.Errorf("the transaction is not named: %v", err)
+	}
+}
+
 // TestOwner: what the owner of a database sets and makes there is not carried out by a conversion, which is a superuser,
 // and a database that is read-only by default is converted as well (CVE-2018-1058).
 func TestOwner(t *testing.T) {

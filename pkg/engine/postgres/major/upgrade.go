@@ -82,11 +82,12 @@ func (u Upgrade) inOrder(ctx context.Context) error {
 
 // transfer makes the new data, up to its first start.
 func (u Upgrade) transfer(ctx context.Context) error {
-	former, later := u.former(), u.later()
-	control, err := former.Control(ctx)
+	control, err := u.former().Control(ctx)
 	if err != nil {
 		return err
 	}
+	u.settings = append(slices.Clone(u.settings), control.Room())
+	former, later := u.former(), u.later()
 	both, ctxBoth := errgroup.WithContext(ctx)
 	both.Go(func() error { return u.do(later.Command(ctxBoth, "initdb", u.initdb(control)...)) })
 	both.Go(func() error {

@@ -2,6 +2,7 @@ package private
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,11 @@ func parseControl(out []byte) Control {
 		values[name] = strings.TrimSpace(value)
 	}
 	return values
+}
+
+// Room is the setting without which a server does not start on data that holds prepared transactions.
+func (c Control) Room() [2]string {
+	return [2]string{"max_prepared_transactions", cmp.Or(c["max_prepared_xacts setting"], "0")}
 }
 
 // End is where data ends whose server was stopped in order.

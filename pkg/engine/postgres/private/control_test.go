@@ -29,3 +29,11 @@ func TestControlEnd(t *testing.T) {
 		t.Error("data without a checkpoint is said to end")
 	}
 }
+
+func TestControlRoom(t *testing.T) {
+	t.Parallel()
+	got := parseControl([]byte("max_prepared_xacts setting:           7\n")).Room()
+	if want := [2]string{"max_prepared_transactions", "7"}; got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
