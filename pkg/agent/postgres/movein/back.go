@@ -125,7 +125,12 @@ func (m *Move) checkBack(ctx context.Context) (system string, err error) {
 	return there[0][0][0], nil
 }
 
-// leaveLogin writes at the source how it logs in here. It tells no log.
+// secretly keeps the text of statements from the log, from what shows running statements, and from what counts them,
+// where that is loaded.
+const secretly = "SET log_statement = none; SET log_min_duration_statement = -1; SET log_min_error_statement = panic; " +
+	"SET track_activities = off; SET pg_stat_statements.track = none"
+
+// leaveLogin writes at the source how it logs in here. It tells nobody else.
 func (m *Move) leaveLogin(ctx context.Context, name, password string) error {
 	c, err := m.source.Open(ctx, source.Maintenance)
 	if err != nil {
@@ -134,7 +139,7 @@ func (m *Move) leaveLogin(ctx context.Context, name, password string) error {
 	defer c.Close()
 	conninfo := "user=" + local.Value(name) + " password=" + local.Value(password)
 	for _, statements := range []string{
-		"SET log_statement = none; SET log_min_duration_statement = -1; SET log_min_error_statement = panic",
+		secretly,
 		"DROP SUBSCRIPTION IF EXISTS " + login,
 		"CREATE SUBSCRIPTION " + login + " CONNECTION " + local.Literal(conninfo) + " PUBLICATION " + local.Identifier(name) +
 			" WITH (connect = false, slot_name = NONE)",

@@ -21,8 +21,8 @@ import (
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
-// start runs a new server that trusts everybody, until the test ends.
-func start(t *testing.T, user string) local.Server {
+// start runs a new server that trusts everybody, until the test ends. More are arguments of it.
+func start(t *testing.T, user string, more ...string) local.Server {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) == 0 {
@@ -41,8 +41,8 @@ func start(t *testing.T, user string) local.Server {
 		"--auth", "trust"); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(s.Program("postgres"), "-D", data, "-p", strconv.Itoa(s.Port), "-k", sockets, //nolint:noctx // ends
-		"-c", "listen_addresses=127.0.0.1", "-c", "wal_level=logical", "-c", "fsync=off")
+	cmd := exec.Command(s.Program("postgres"), append([]string{"-D", data, "-p", strconv.Itoa(s.Port), //nolint:noctx // ends
+		"-k", sockets, "-c", "listen_addresses=127.0.0.1", "-c", "wal_level=logical", "-c", "fsync=off"}, more...)...)
 	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
