@@ -127,8 +127,8 @@ func (m *Move) checkBack(ctx context.Context) (system string, err error) {
 
 // secretly keeps the text of statements from the log, from what shows running statements, and from what counts them,
 // where that is loaded.
-const secretly = "SET log_statement = none; SET log_min_duration_statement = -1; SET log_min_error_statement = panic; " +
-	"SET track_activities = off; SET pg_stat_statements.track = none"
+const secretly = "SET log_statement = none; SET log_min_duration_statement = -1; " +
+	"SET log_min_error_statement = panic; SET track_activities = off; SET pg_stat_statements.track = none"
 
 // leaveLogin writes at the source how it logs in here. It tells nobody else.
 func (m *Move) leaveLogin(ctx context.Context, name, password string) error {

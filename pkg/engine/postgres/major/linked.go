@@ -187,8 +187,8 @@ func (l Linked) found() (conversion, error) {
 
 func (l Linked) write(c conversion) error { return disk.Replace(filepath.Join(l.next(), name), c) }
 
-// begin makes an empty directory for the new data, and says whether the old data is that of a replica. The former server
-// runs without the slots of those who followed the member: they would hold back its log, and a slot of logical
+// begin makes an empty directory for the new data, and says whether the old data is that of a replica. The former
+// server runs without the slots of those who followed the member: they would hold back its log, and a slot of logical
 // replication would not let it start.
 func (l Linked) begin(ctx context.Context, c *conversion) (replica bool, err error) {
 	if err := l.revert(true); err != nil {

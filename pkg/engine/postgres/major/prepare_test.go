@@ -71,8 +71,8 @@ func TestPrepared(t *testing.T) {
 	}
 }
 
-// TestOwner: what the owner of a database sets and makes there is not carried out by a conversion, which is a superuser,
-// and a database that is read-only by default is converted as well (CVE-2018-1058).
+// TestOwner: what the owner of a database sets and makes there is not carried out by a conversion, which is a
+// superuser, and a database that is read-only by default is converted as well (CVE-2018-1058).
 func TestOwner(t *testing.T) {
 	t.Parallel()
 	u := fresh(t)
