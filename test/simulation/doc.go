@@ -16,7 +16,7 @@
 // start on data or words that don't fit, joiners that hang, authorities and
 // certificates that members and clients read at different times. Of people:
 // processes that die at any call, freeze past their lease, race each other,
-// pause a cluster, and come back with the same or another request.
+// pause a cluster, take backups while others change it, and come back with the same or another request.
 //
 // Of a primary with replicas (package agreed): agents that agree on who is a
 // member, who votes and who is the primary, and fail over by themselves; a

@@ -44,6 +44,7 @@ func mistakes() []mistake {
 		{name: "a new authority takes over before members are ready", decide: promotedEarly},
 		{name: "members not restarted for the authorities that they accept", decide: neverReloaded},
 		{name: "clients go over before members trust them", decide: clientsFirst},
+		{name: "the source of a backup misnamed", decide: planner.Decide, mischief: Mischief{SourceMisnamed: true}},
 		{name: "joiners started as initial members", decide: planner.Decide, mischief: Mischief{BootstrapJoiners: true}},
 	}
 }

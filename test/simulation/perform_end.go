@@ -46,6 +46,7 @@ func (s *site) deletePod(ctx context.Context, member, uid string) error {
 	return s.do(ctx, "delete pod of "+member, func() error {
 		if slot := w.slot(s.cluster, member); slot.pod != nil && strconv.Itoa(slot.pod.uid) == uid {
 			w.restarting(s.actor, slot, w.records.clusters[s.cluster])
+			w.sparing(s.actor, slot)
 			w.reviving(s.actor, slot)
 			w.descending(s.actor, slot, w.records.clusters[s.cluster].Spec.Version)
 			w.deletePod(slot)
@@ -155,10 +156,10 @@ func (s *site) backup(ctx context.Context, st ops.State, step ops.Step) (ops.Res
 		return done, err
 	}
 	var b backup
-	err = s.actor.call(ctx, "begin the stream", func() error {
+	err = s.stream(ctx, func() (*stream, error) {
 		slot := w.find(step.Members[0])
 		if !w.runs(slot) || slot.pod.process.data.group == nil {
-			return errNoLeader
+			return nil, errNoLeader
 		}
 		d := slot.pod.process.data
 		b = backup{operation: op.Name, index: d.index, schema: d.schema, version: slot.pod.template.version,
@@ -171,12 +172,9 @@ func (s *site) backup(ctx context.Context, st ops.State, step ops.Step) (ops.Res
 		d.group.safe = min(b.index,
 			// a follower's copy is as old as its log: that is what was asked for
 			d.group.acked)
-		return nil
+		return &stream{from: slot, process: slot.pod.process}, nil
 	})
 	if err != nil {
-		return ops.Result{}, err
-	}
-	if err := s.actor.sleep(ctx, time.Duration(s.actor.rng.Int64N(int64(20*time.Second)))); err != nil {
 		return ops.Result{}, err
 	}
 	return done, s.do(ctx, "complete the backup", func() error {

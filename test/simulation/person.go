@@ -33,6 +33,8 @@ type person struct {
 	processes           int
 	// others are people who do something meanwhile.
 	others sync.WaitGroup
+	// copying are those of them who take backups.
+	copying sync.WaitGroup
 }
 
 // command makes the request of one command line. A repeat is made again, as a
@@ -144,6 +146,9 @@ func (p *person) insist(c command) {
 		}
 		if p.rng.Float64() < 0.02 {
 			p.pause(name)
+		}
+		if !p.careful && p.rng.Float64() < 0.1 {
+			p.backUpMeanwhile(name)
 		}
 		err := p.attempt(next)
 		if err == nil || ops.KindOf(err) == ops.Unchanged {

@@ -163,6 +163,7 @@ func (s recordStore) CreateOperation(ctx context.Context, o *v1alpha1.Operation)
 		o.ResourceVersion = r.stamp()
 		r.operations[o.Name] = o.DeepCopy()
 		r.order = append(r.order, o.Name)
+		s.world().written[o.Name] = s.world().now
 		s.world().logf("%s writes down %s (%s, members %d, version %s)", s.actor.name, o.Name, o.Spec.Verb, o.Spec.Members,
 			o.Spec.Version)
 		return nil
@@ -183,6 +184,9 @@ func (s recordStore) UpdateOperation(ctx context.Context, o *v1alpha1.Operation)
 		}
 		o.ResourceVersion = r.stamp()
 		r.operations[o.Name] = o.DeepCopy()
+		if facts := r.operations[o.Name].Status.Facts; s.world().mischief.SourceMisnamed && facts[v1alpha1.FactSource] != "" {
+			facts[v1alpha1.FactSource] = "nobody"
+		}
 		return nil
 	})
 }

@@ -16,6 +16,7 @@ func (w *world) Run(seed uint64, decide func(engine.Engine, ops.State) ops.Decis
 	rng := rand.New(rand.NewPCG(seed, 4)) //nolint:gosec // reproducible
 	p := &person{world: w, rng: rng, decide: decide}
 	defer p.others.Wait()
+	defer p.copying.Wait()
 	switch rng.IntN(4) {
 	case 0:
 		p.careful = rng.IntN(2) == 0
@@ -36,6 +37,7 @@ func (w *world) Run(seed uint64, decide func(engine.Engine, ops.State) ops.Decis
 		}
 		time.Sleep(time.Duration(rng.Int64N(int64(time.Minute))))
 	}
+	p.copying.Wait()
 	w.Calm()
 	p.settle()
 }

@@ -34,7 +34,10 @@ type world struct {
 	leases   map[string]*leaseRecord
 	records  records
 	weather  weather
-	serial   int
+	// streams are the backups that are taken, by cluster; written is when operations were written down, by name.
+	streams map[string]*stream
+	written map[string]time.Time
+	serial  int
 
 	mischief Mischief
 	steps    int
@@ -55,6 +58,8 @@ type Mischief struct {
 	EvenVotes, EarlyVotes bool
 	// EmptyProofs takes two proofs that are equal for a proof.
 	EmptyProofs bool
+	// SourceMisnamed: the record of a backup names a member that it is not taken from.
+	SourceMisnamed bool
 }
 
 // objects are a cluster's shared objects.
@@ -80,6 +85,7 @@ func newWorld(e engine.Engine, seed uint64, m Mischief) *world {
 		started: now, now: now, next: now.Add(tick),
 		clusters: map[string]*objects{}, backups: map[string]backup{}, leases: map[string]*leaseRecord{},
 		records: newRecords(), mischief: m, tally: map[string]int{}, expelled: map[string]time.Time{},
+		streams: map[string]*stream{}, written: map[string]time.Time{},
 	}
 }
 
