@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"hash/fnv"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/policy"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // open takes the lease, and the first attempt. Whether what is in flight is to be
@@ -72,6 +74,11 @@ func (v *reconciliation) attempt(ctx context.Context) (time.Duration, error) {
 	e, engineErr := v.engineOf(nil)
 	if engineErr == nil {
 		v.report.saw(e, s.Seen(), s.Why())
+	}
+	if errors.Is(err, runner.ErrRewritten) { // by a command that cancels the backup: it is taken up as it is now
+		v.tracker.close(ctx)
+		v.report.skip = true
+		return time.Millisecond, nil
 	}
 	if err != nil {
 		return 0, err

@@ -10,6 +10,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
 // TestBeside: while a Job takes a backup that an object asked for, an operator does what is wanted and mends what it may,
@@ -62,4 +63,35 @@ func TestBeside(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBackupCancelledByCommand: a command writes into the record that the backup is to be stepped back, and does not wait
+// for the Job.
+func TestBackupCancelledByCommand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := backedUp(t)
+		b.world.before = func(s ops.Step) error {
+			if s.Action == ops.ActionBackup {
+				return fmt.Errorf("pod b-1 is taking the backup: %w", engine.ErrNotReady)
+			}
+			return nil
+		}
+		b.ask("one", func(o *v1alpha1.DatabaseBackup) { o.Spec.Repository = "offsite" })
+		b.until("create Succeeded, backup Running")
+		b.once()
+		flight, err := runner.FlightOf(t.Context(), b.store, "shop", "db")
+		if err != nil {
+			t.Fatal(err)
+		}
+		flight.Backup.Status.Phase = v1alpha1.PhaseCancelling
+		if err := b.store.UpdateOperation(t.Context(), flight.Backup); err != nil {
+			t.Fatal(err)
+		}
+		b.settle(idleEvery)
+		if got := b.verbs(); got != "create Succeeded, backup Cancelled" {
+			t.Error(got)
+		}
+		b.is("True Healthy", "False Settled", "False NotStalled")
+	})
 }

@@ -43,6 +43,7 @@ func (s *site) stream(ctx context.Context, begin func() (*stream, error)) error 
 		return err
 	}
 	return s.actor.call(ctx, "read the end of the stream", func() error {
+		delete(w.streams, s.cluster)
 		if !w.runs(st.from) || st.from.pod.process != st.process {
 			w.tally["stream broke off"]++
 			return errBrokeOff

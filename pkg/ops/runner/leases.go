@@ -131,7 +131,7 @@ func (r *Runner) noteBeside(f ops.Flight) {
 // How long a process that takes a backup is given to stop, and how often it is asked for its lease.
 const (
 	wrestWithin = time.Minute
-	wrestPause    = time.Second
+	wrestPause  = time.Second
 )
 
 // wrest has the process that takes a backup step back, and takes its lease once that has stopped. The record says that it
