@@ -33,7 +33,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"status", "--context", ""}, []string{"demo"}},
 		{[]string{"status", "--namespace", "s"}, []string{"shop", "stage"}},
 		{[]string{"connect", "my-db", "--member", ""}, []string{"my-db-1", "my-db-2"}},
-		{[]string{"connect", "my-db", "--user", ""}, []string{"root", "client"}},
+		{[]string{"connect", "my-db", "--login", ""}, []string{"root", "client"}},
 		{[]string{"scale", "--dry-run="}, []string{"none", "client", "server"}},
 	} {
 		r := b.Run(append([]string{"__complete"}, test.args...)...)

@@ -32,7 +32,7 @@ func NewConnect(f *command.Factory) *cobra.Command {
 		Long: `Run the database's own client, for a person: etcdctl, psql, valkey-cli or redis-cli. What follows -- is
 given to it; without anything etcdctl shows the members. It runs in a member's pod. Where clients must log in it can't:
 then the program of this machine is run, and reaches the member through a port that is open only to it, and only until
-it ends. It is the administrator there, or the user that --user names. No password or key of the cluster is in its
+it ends. It is the administrator there, or the user that --login names. No password or key of the cluster is in its
 arguments or in a file of this machine.`,
 		Example: `  # Show the member list as etcdctl sees it
   kubectl dbop connect my-db
@@ -41,7 +41,7 @@ arguments or in a file of this machine.`,
   kubectl dbop connect my-db --member my-db-3 -- get some-key
 
   # Be a user of PostgreSQL, in the database of that user
-  kubectl dbop connect my-db --user seller
+  kubectl dbop connect my-db --login seller
 
   # Print the command line instead of running it
   kubectl dbop connect my-db --no-exec -- endpoint status
@@ -72,14 +72,14 @@ arguments or in a file of this machine.`,
 		},
 	}
 	cmd.Flags().StringVar(&c.member, "member", "", "Member to reach; the first one that runs if not set.")
-	cmd.Flags().StringVar(&c.user, "user", "",
+	cmd.Flags().StringVar(&c.user, "login", "",
 		"User of the cluster to be, by the password in its secret; the administrator if not set.")
 	cmd.Flags().StringVar(&c.database, "database", "", "Database of PostgreSQL to be in; that of the user if not set.")
 	cmd.Flags().BoolVar(&c.noExec, "no-exec", false, "Print the command line instead of running it.")
 	cmd.Flags().BoolVar(&c.show, "print", false, "Print the connection strings of applications, or of the user that "+
-		"--user names, without a password, instead of connecting.")
+		"--login names, without a password, instead of connecting.")
 	_ = cmd.RegisterFlagCompletionFunc("member", command.CompleteMemberFlag(f))
-	_ = cmd.RegisterFlagCompletionFunc("user", command.CompleteUserFlag(f))
+	_ = cmd.RegisterFlagCompletionFunc("login", command.CompleteUserFlag(f))
 	return cmd
 }
 
@@ -108,7 +108,7 @@ func runConnect(ctx context.Context, f *command.Factory, t *clients.Target, c co
 	}
 	way := program.Way(t.Cluster)
 	if c.user != "" && !way.OnMachine && way.Secrets == "" {
-		return &engine.Refusal{Check: "user", Reason: "clients of " + t.Cluster.Name + " do not log in, so --user is nobody",
+		return &engine.Refusal{Check: "user", Reason: "clients of " + t.Cluster.Name + " do not log in, so --login is nobody",
 			Hint: command.DisplayName + " user auth enable " + t.Cluster.Name}
 	}
 	member := c.member

@@ -17,7 +17,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opstest"
 )
 
-// speaking is an engine whose program in a pod takes the password of a user from a file, and whose users have databases.
+// speaking is an engine whose program in a pod takes the password of a user from a file. Its users have databases.
 type speaking struct{ opstest.Engine }
 
 func (speaking) Capabilities() engine.Capabilities {
@@ -63,8 +63,8 @@ func speakingBench(t *testing.T, fails string) (*clitest.Bench, *[]string) {
 	return b, &ran
 }
 
-// TestConnectAsAUser: the password gets into the pod as the input of a program, never in arguments, and what nobody took
-// is removed.
+// TestConnectAsAUser: the password gets into the pod as the input of a program, never in arguments. What nobody took is
+// removed.
 func TestConnectAsAUser(t *testing.T) {
 	for name, test := range map[string]struct {
 		args  []string
@@ -74,13 +74,13 @@ func TestConnectAsAUser(t *testing.T) {
 	}{
 		"the administrator": {nil, "", []string{"sql user= file= in="}, exit.Done},
 		"a database":        {[]string{"--database", "shop"}, "", []string{"sql user= file= in=shop"}, exit.Done},
-		"a user, as a rotation named it": {[]string{"--user", "billing", "--", "-c", "x"}, "", []string{
+		"a user, as a rotation named it": {[]string{"--login", "billing", "--", "-c", "x"}, "", []string{
 			"keep /memory <s3cret-billing", "sql user=billing.2 file=/memory/connect.1 in= -c x"}, exit.Done},
-		"a pod that takes no password": {[]string{"--user", "billing"}, "keep",
+		"a pod that takes no password": {[]string{"--login", "billing"}, "keep",
 			[]string{"keep /memory <s3cret-billing"}, exit.Failed},
-		"a program that does not start": {[]string{"--user", "billing"}, "sql", []string{"keep /memory <s3cret-billing",
+		"a program that does not start": {[]string{"--login", "billing"}, "sql", []string{"keep /memory <s3cret-billing",
 			"sql user=billing.2 file=/memory/connect.1 in=", "rm -f /memory/connect.1"}, exit.Failed},
-		"somebody else's user": {[]string{"--user", "theirs"}, "", nil, exit.Usage},
+		"somebody else's user": {[]string{"--login", "theirs"}, "", nil, exit.Usage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, ran := speakingBench(t, test.fails)
@@ -97,7 +97,7 @@ func TestConnectAsAUser(t *testing.T) {
 
 func TestConnectAsAUserByHand(t *testing.T) {
 	b, _ := speakingBench(t, "")
-	r := b.Run("connect", "my-db", "--user", "billing", "--database", "shop", "--no-exec")
+	r := b.Run("connect", "my-db", "--login", "billing", "--database", "shop", "--no-exec")
 	if r.Out != "kubectl exec -it -n shop my-db-1-0 -- sql user=billing file= in=shop\n" ||
 		r.Err != "the password is in secret my-db-user-billing\n" {
 		t.Errorf("%s%s", r.Out, r.Err)
@@ -106,7 +106,7 @@ func TestConnectAsAUserByHand(t *testing.T) {
 
 func TestConnectRefusesUsers(t *testing.T) {
 	b, _ := speakingBench(t, "")
-	r := b.Run("connect", "my-db", "--user", "theirs")
+	r := b.Run("connect", "my-db", "--login", "theirs")
 	if r.Code != exit.Usage || !strings.Contains(r.Err, `no user "theirs"`) ||
 		!strings.Contains(r.Err, "root, client, billing") {
 		t.Errorf("exit %d: %s", r.Code, r.Err)
@@ -114,7 +114,7 @@ func TestConnectRefusesUsers(t *testing.T) {
 	plain := clitest.New(t)
 	plain.CreateCluster("my-db")
 	plain.AddPods("my-db", "my-db-1")
-	r = plain.Run("connect", "my-db", "--user", "client")
+	r = plain.Run("connect", "my-db", "--login", "client")
 	if r.Code != exit.Refused || !strings.Contains(r.Err, "user auth enable my-db") {
 		t.Errorf("exit %d: %s", r.Code, r.Err)
 	}

@@ -83,7 +83,7 @@ func TestConnectThroughAProxy(t *testing.T) {
 }
 
 func TestConnectThroughAProxyAsAUser(t *testing.T) {
-	r, _ := throughLocalProxy(t, `echo "$* with $FAKECTL_PASSWORD"`, true, "--user", "client", "--", "get", "k")
+	r, _ := throughLocalProxy(t, `echo "$* with $FAKECTL_PASSWORD"`, true, "--login", "client", "--", "get", "k")
 	if r.Code != exit.Done || r.Out != "get k with of client\n" {
 		t.Errorf("exit %d: %s%s", r.Code, r.Out, r.Err)
 	}
@@ -94,7 +94,7 @@ func TestConnectThroughAProxyAsAUser(t *testing.T) {
 			want = strings.Replace(want, " FAKECTL_PASS", " FAKECTL_CA=ca.crt FAKECTL_PASS", 1)
 			note = "the files are in secret my-db-client-tls, and " + note
 		}
-		r, _ = throughLocalProxy(t, "", plain, "--user", "client", "--no-exec", "--", "get")
+		r, _ = throughLocalProxy(t, "", plain, "--login", "client", "--no-exec", "--", "get")
 		if r.Code != exit.Done || !strings.HasSuffix(r.Out, "\n"+want) || r.Err != note {
 			t.Errorf("exit %d:\n%s%s", r.Code, r.Out, r.Err)
 		}

@@ -33,9 +33,9 @@ func (d *LocalProxy) Err() error { return d.door.Err() }
 // Close ends it, and removes its files.
 func (d *LocalProxy) Close() error { return errors.Join(d.door.Close(), d.live.Close()) }
 
-// OpenLocalProxy opens a way into one member for a program of this machine. Without a user it is the administrator there:
-// by certificate where there is one, else by password. A user logs in by password, with the certificate of applications
-// where clients show one.
+// OpenLocalProxy opens a way into one member for a program of this machine. Without a user it is the administrator
+// there: by certificate where there is one, else by password. A user logs in by password, with the certificate of
+// applications where clients show one.
 func OpenLocalProxy(ctx context.Context, config Config, c *v1alpha1.DatabaseCluster, member, user string) (*LocalProxy,
 	error) {
 	l := New(config)
@@ -89,8 +89,8 @@ func (l *Executor) shown(ctx context.Context, c *v1alpha1.DatabaseCluster, user 
 	return secure, err
 }
 
-// EndpointByHand is what a person builds with kubectl and the cluster's secrets instead, for a user who logs in or, with
-// none, the administrator: files by the names that they have there, the password by a variable.
+// EndpointByHand is what a person builds with kubectl and the cluster's secrets instead, for a user who logs in or,
+// with none, the administrator: files by the names that they have there, the password by a variable.
 func EndpointByHand(e engine.Engine, c *v1alpha1.DatabaseCluster, user string) (engine.ClientEndpoint, error) {
 	port, err := clientPort(e, c)
 	if err != nil {
