@@ -5,9 +5,9 @@ package objectstore
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -28,15 +28,12 @@ const (
 	repeatedWithin = 4 * time.Minute
 )
 
-// sourceOf finds the member in a plan from which a backup is to be read.
-var sourceOf = regexp.MustCompile(`"id": "backup/([^"]+)"`)
-
 // befalls is what happens to a cluster while a backup of it is taken.
 var befalls = []struct {
 	name string
 	do   func(s *scene, source string)
 }{
-	{"leader changed", func(s *scene, _ string) { s.must("switchover", "my-db") }},
+	{"leader deleted", func(s *scene, _ string) { s.kubectl("delete", "pod", s.leader()+"-0", "--wait=false") }},
 	{"leader deleted by force", func(s *scene, _ string) { s.kill(s.leader()) }},
 	{"source lost with its volume", func(s *scene, source string) {
 		s.kubectl("delete", "pvc", source, "--wait=false")
@@ -95,12 +92,7 @@ func TestSource(t *testing.T) {
 // during takes a backup that is slow, has something befall its source meanwhile, and returns how the command ended.
 func (s *scene) during(befall func(*scene, string)) harness.Result {
 	s.Helper()
-	plan := s.must("plan", "backup", "my-db", "--repository", "offsite", "-o", "json").Stdout
-	planned := sourceOf.FindStringSubmatch(plan)
-	if planned == nil {
-		s.Fatal("the plan names no source")
-	}
-	source := planned[1]
+	source := s.source()
 	p, err := s.cli.Start(s.ctx, "backup", "my-db", "--repository", "offsite", "-n", s.ns)
 	s.ok(err)
 	s.ok(harness.Until(s.ctx, time.Minute, "the pod of the backup", func(context.Context) error {
@@ -123,6 +115,25 @@ func (s *scene) during(befall func(*scene, string)) harness.Result {
 		s.Errorf("it ended without a reason:\n%s", r)
 	}
 	return r
+}
+
+// source is the member that a backup is to be read from.
+func (s *scene) source() string {
+	s.Helper()
+	var plan struct {
+		Steps []struct {
+			Action  string   `json:"action"`
+			Members []string `json:"members"`
+		} `json:"steps"`
+	}
+	s.ok(json.Unmarshal([]byte(s.must("plan", "backup", "my-db", "--repository", "offsite", "-o", "json").Stdout), &plan))
+	for _, step := range plan.Steps {
+		if step.Action == "backup" && len(step.Members) == 1 {
+			return step.Members[0]
+		}
+	}
+	s.Fatalf("the plan names no source: %+v", plan)
+	return ""
 }
 
 // again repeats a backup that was refused until there is one, replaces a member that lost its volume, and returns how
