@@ -16,8 +16,8 @@ type hindrance struct {
 	until time.Time
 }
 
-// hindered notes that what is wanted could not begin while a backup is in flight: it does not keep the backup from going
-// on. Err is why, if it is not that somebody else acts.
+// hindered notes that what is wanted could not begin while a backup is in flight: it does not keep the backup from
+// going on. Err is why, if it is not that somebody else acts.
 func (v *reconciliation) hindered(ctx context.Context, err error) bool {
 	if v.charge.Backup == nil || v.tracker.session != nil || ctx.Err() != nil || err == nil && v.report.holder == "" {
 		return false

@@ -13,8 +13,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/runner"
 )
 
-// TestBeside: while a Job takes a backup that an object asked for, an operator does what is wanted and mends what it may,
-// unless the backup would not outlast it. Then that waits, and the backup is carried to its end.
+// TestBeside: while a Job takes a backup that an object asked for, an operator does what is wanted and mends what it
+// may, unless the backup would not outlast it. Then that waits, and the backup is carried to its end.
 func TestBeside(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -65,8 +65,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestBackupCancelledByCommand: a command writes into the record that the backup is to be stepped back, and does not wait
-// for the Job.
+// TestBackupCancelledByCommand: a command writes into the record that the backup is to be stepped back, and does not
+// wait for the Job.
 func TestBackupCancelledByCommand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

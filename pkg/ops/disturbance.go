@@ -31,7 +31,8 @@ func disturbances() map[Action]Disturbance {
 		ActionDeleteLeftovers: Spares, ActionRepair: Spares, ActionKeep: Spares, ActionHelperImage: Spares,
 		ActionHold: Spares, ActionEndBack: Spares, ActionGrow: Spares,
 		// These change templates, or what members agree on, and restart nobody that runs.
-		ActionDisableBootstrap: Spares, ActionRegister: Spares, ActionStart: Spares, ActionPromote: Spares, ActionPrepare: Spares, ActionAnnounce: Spares,
+		ActionDisableBootstrap: Spares, ActionRegister: Spares, ActionStart: Spares,
+		ActionPromote: Spares, ActionPrepare: Spares, ActionAnnounce: Spares,
 		ActionWithdraw: Spares, ActionCompact: Spares, ActionCompare: Spares, ActionClearAlarms: Spares,
 		ActionProveWrite: Spares, ActionConfigure: Spares, ActionTakeBack: Spares,
 		// A member asks for certificates and passwords when somebody connects, and a stream is connected. Should its sessions
@@ -58,9 +59,9 @@ func disturbances() map[Action]Disturbance {
 	}
 }
 
-// Disturbs reports whether a backup that is in flight, taken from a member, can't outlast the step: it would break off,
-// and be taken again from its beginning. A source that is not known ("") may be any member. Once the backup is taken only
-// its proof is left, which needs no member.
+// Disturbs reports whether a backup that is in flight, taken from a member, can't outlast the step: it would break
+// off, and be taken again from its beginning. A source that is not known ("") may be any member. Once the backup is
+// taken only its proof is left, which needs no member.
 func (s Step) Disturbs(backup *v1alpha1.Operation, source string) bool {
 	taken := backup.Status.Facts[v1alpha1.FactBackup] != ""
 	switch disturbances()[s.Action] {

@@ -33,7 +33,7 @@ func TestDisturbs(t *testing.T) {
 		"its source takes over":                  {handOver, taking, "db-2", true},
 		"others hand over":                       {handOver, taking, "db-3", false},
 		"a failover":                             {Step{Action: ActionFailOver, To: "db-2"}, taking, "db-3", true},
-		"another backup":                         {Step{Action: ActionBackup, Members: []string{"db-2"}}, taking, "db-1", true},
+		"another backup":                         {Step{Action: ActionBackup}, taking, "db-1", true},
 		"another backup, after it is taken":      {Step{Action: ActionBackup}, taken, "db-1", false},
 		"no schedule any more":                   {Step{Action: ActionUnschedule}, taking, "db-1", false},
 		"no schedule any more, of a run":         {Step{Action: ActionUnschedule}, scheduled, "db-1", true},

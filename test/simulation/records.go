@@ -191,8 +191,8 @@ func (s recordStore) UpdateOperation(ctx context.Context, o *v1alpha1.Operation)
 	})
 }
 
-// GetOperation implements store.Store. A process reads the record of a backup beside its work, too, so nothing befalls it
-// here: it dies at other calls.
+// GetOperation implements store.Store. A process reads the record of a backup beside its work, too, so nothing befalls
+// it here: it dies at other calls.
 func (s recordStore) GetOperation(ctx context.Context, _, name string) (*v1alpha1.Operation, error) {
 	defer s.world().lock()()
 	o := s.world().records.operations[name]

@@ -71,8 +71,8 @@ func (w *world) sparing(a *actor, s *slot) {
 
 // backUpMeanwhile has somebody take a backup while the next commands run, by the one driver or the other.
 func (p *person) backUpMeanwhile(name string) {
-	other := &person{world: p.world, rng: rand.New(rand.NewPCG(p.rng.Uint64(), 7)), decide: p.decide, //nolint:gosec // reproducible
-		processes: p.rng.IntN(2)}
+	rng := rand.New(rand.NewPCG(p.rng.Uint64(), 7)) //nolint:gosec // reproducible
+	other := &person{world: p.world, rng: rng, decide: p.decide, processes: p.rng.IntN(2)}
 	id, verify := p.backupID(), p.rng.IntN(3) == 0
 	delay := time.Duration(p.rng.Int64N(int64(10 * time.Second)))
 	p.copying.Go(func() {

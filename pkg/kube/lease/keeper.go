@@ -202,8 +202,8 @@ func (k *keeper) giveBack(ctx context.Context) error {
 	return kube.IgnoreNotFound(err)
 }
 
-// forgetBackup deletes the lease of the backups of a cluster that is no more: nobody may have it any more, and who had it
-// last may be dead.
+// forgetBackup deletes the lease of the backups of a cluster that is no more: nobody may have it any more, and who had
+// it last may be dead.
 func (k *keeper) forgetBackup(ctx context.Context) error {
 	if k.scope != Cluster {
 		return nil

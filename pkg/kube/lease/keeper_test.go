@@ -328,7 +328,8 @@ func TestReleaseClearsOrDeletes(t *testing.T) {
 	}
 }
 
-// TestBackupHasALeaseOfItsOwn: both are held at a time, and go with the cluster, even that of a backup whose process died.
+// TestBackupHasALeaseOfItsOwn: both are held at a time, and go with the cluster, even that of a backup whose process
+// died.
 func TestBackupHasALeaseOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, api := kubetest.New(t, interceptor.Funcs{})

@@ -214,7 +214,8 @@ func (a *acquisition) watch(ctx context.Context, seen *coordinationv1.Lease) (*c
 }
 
 func (a *acquisition) held(l *coordinationv1.Lease) error {
-	e := &HeldError{Cluster: a.cluster, Scope: a.scope, Holder: displayHolder(l), Operation: l.Annotations[kube.AnnotationOperation]}
+	e := &HeldError{Cluster: a.cluster, Scope: a.scope, Holder: displayHolder(l),
+		Operation: l.Annotations[kube.AnnotationOperation]}
 	if l.Spec.AcquireTime != nil {
 		e.Since = l.Spec.AcquireTime.Time
 	}

@@ -71,8 +71,8 @@ type NextAction struct {
 // can't begin beside it.
 func Next(g Input) (NextAction, error) {
 	m, err := next(g)
-	if g.Backup == nil || g.Active != nil || g.Custom == nil || g.Record == nil || g.Custom.Spec.Paused || m.Rest || m.Link ||
-		m.SyncSettings || m.Request != nil && !g.Hindered {
+	if g.Backup == nil || g.Active != nil || g.Custom == nil || g.Record == nil || g.Custom.Spec.Paused || m.Rest ||
+		m.Link || m.SyncSettings || m.Request != nil && !g.Hindered {
 		return m, err
 	}
 	return NextAction{Continue: true, Backup: true, Back: g.Back(g.Backup)}, nil

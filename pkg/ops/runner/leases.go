@@ -14,11 +14,11 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-// start writes a request down, and returns the record under the lease that it is carried out under. Whatever begins has
-// the lease of the cluster at that moment, so that no two beginnings miss each other. A backup gives it back then, and
-// is carried out under its own lease, which it takes first: a second command for one backup never comes to its record. A
-// process that dies between any two of these acts leaves leases that expire, and a record that the same command, or
-// resume, takes up.
+// start writes a request down, and returns the record under the lease that it is carried out under. Whatever begins
+// has the lease of the cluster at that moment, so that no two beginnings miss each other. A backup gives it back then,
+// and is carried out under its own lease, which it takes first: a second command for one backup never comes to its
+// record. A process that dies between any two of these acts leaves leases that expire, and a record that the same
+// command, or resume, takes up.
 func (r *Runner) start(ctx context.Context, namespace string, req planner.Request) (*v1alpha1.Operation, lease.Lease,
 	error) {
 	cluster := req.Operation.Cluster
@@ -134,8 +134,8 @@ const (
 	wrestPause  = time.Second
 )
 
-// wrest has the process that takes a backup step back, and takes its lease once that has stopped. The record says that it
-// is being cancelled from then on, so that nobody goes on with it, whatever becomes of this process.
+// wrest has the process that takes a backup step back, and takes its lease once that has stopped. The record says that
+// it is being cancelled from then on, so that nobody goes on with it, whatever becomes of this process.
 func (r *Runner) wrest(ctx context.Context, backup *v1alpha1.Operation, within time.Duration) (lease.Lease, error) {
 	if err := r.markCancelling(ctx, backup); err != nil {
 		return nil, err

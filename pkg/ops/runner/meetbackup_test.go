@@ -33,8 +33,8 @@ func takenBySomebody(sh *shelf, r *Runner, stops bool) {
 	}
 }
 
-// TestBeside: what leaves the source of a backup alone goes on beside it, and what does not waits for the process or the
-// Job that takes it.
+// TestBeside: what leaves the source of a backup alone goes on beside it, and what does not waits for the process or
+// the Job that takes it.
 func TestBeside(t *testing.T) {
 	t.Parallel()
 	remove := planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db", Verb: v1alpha1.VerbDelete,
@@ -61,7 +61,7 @@ func TestBeside(t *testing.T) {
 		"a deletion, and somebody takes it":    {remove, runs("db-1"), true, "", false},
 		"a deletion, and the Job is done":      {remove, ops.JobState{Done: true}, false, "", false},
 		"what is as requested already":         {scale(3), runs("db-1"), false, "as requested", true},
-		"another backup":                       {otherBackup(), runs("db-1"), false, "would not outlast the step: back up", true},
+		"another backup":                       {otherBackup(), runs("db-1"), false, "outlast the step: back up", true},
 		"another backup, and somebody has one": {otherBackup(), runs("db-1"), true, "taken by bob@elsewhere", true},
 		"the same, and somebody takes it":      {backingUp(), runs("db-1"), true, "taken by bob@elsewhere", true},
 	} {
@@ -97,8 +97,8 @@ func otherBackup() planner.Request {
 	return r
 }
 
-// TestBackupGoesOnBesideAnother: a repeat of its command goes on with it while a process has the lease of the cluster for
-// something else. A new one waits.
+// TestBackupGoesOnBesideAnother: a repeat of its command goes on with it while a process has the lease of the cluster
+// for something else. A new one waits.
 func TestBackupGoesOnBesideAnother(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -165,8 +165,8 @@ type notes struct {
 
 func (n *notes) Note(text string) { n.text += text }
 
-// TestCancelledElsewhere: a process that takes a backup steps it back by itself once the record says so, and its command
-// fails.
+// TestCancelledElsewhere: a process that takes a backup steps it back by itself once the record says so, and its
+// command fails.
 func TestCancelledElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, streams := range map[string]bool{"between two tries": false, "in the middle of a stream": true} {

@@ -12,8 +12,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
 )
 
-// ErrRewritten: somebody else wrote into the record of what is carried out, so that its process stops at once, and takes
-// it up again as it is now. It is a lease.ErrLost.
+// ErrRewritten: somebody else wrote into the record of what is carried out, so that its process stops at once, and
+// takes it up again as it is now. It is a lease.ErrLost.
 var ErrRewritten = fmt.Errorf("somebody else asked for something else of this operation: %w", lease.ErrLost)
 
 // rewrittenEvery is how often a process that streams a backup asks whether it is still wanted.

@@ -24,10 +24,9 @@ type Session struct {
 	loop    *Loop
 }
 
-// Open takes the lease and writes the request down, or, for nil, takes up the
-// record in flight as it is: the ordinary one if there is one, else the backup. Back, if set, says whether that is to be
-// stepped back; it is asked under the lease, when nobody else is writing down
-// what they want.
+// Open takes the lease and writes the request down, or, for nil, takes up the record in flight as it is: the ordinary
+// one if there is one, else the backup. Back, if set, says whether that is to be stepped back; it is asked under the
+// lease, when nobody else is writing down what they want.
 func (r *Runner) Open(ctx context.Context, namespace, cluster string, req *planner.Request,
 	back func(*v1alpha1.Operation) (bool, error)) (*Session, error) {
 	if req != nil {

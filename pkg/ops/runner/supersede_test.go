@@ -36,7 +36,8 @@ func TestAClearingThatHaltsGivesWay(t *testing.T) {
 			t.Errorf("%s: %t", name, met)
 		}
 		again := &planner.Prepared{Request: planner.Request{Operation: op.Spec}}
-		if met := again.Meet(ops.Flight{Ordinary: op}) == nil; !met || (again.Supersedes == op) != c.yields || (again.Continues == op) == c.yields {
+		if met := again.Meet(ops.Flight{Ordinary: op}) == nil; !met || (again.Supersedes == op) != c.yields ||
+			(again.Continues == op) == c.yields {
 			t.Errorf("%s, the same again: %t", name, met)
 		}
 	}

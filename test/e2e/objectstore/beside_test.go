@@ -17,8 +17,8 @@ import (
 // At this bandwidth a backup of slowKeys takes longer than the replacement of a member.
 const besideBandwidth = "48Ki"
 
-// TestBesideABackup: while a Job takes a backup, what would restart its member is refused, another member is replaced, and
-// the backup is whole in the end.
+// TestBesideABackup: while a Job takes a backup, what would restart its member is refused, another member is replaced,
+// and the backup is whole in the end.
 func TestBesideABackup(t *testing.T) {
 	s := newScene(t, "beside")
 	s.succeeded(s.add("beside", "--new-key-file", s.file("key.txt"), "--bandwidth", besideBandwidth), "repository add")
