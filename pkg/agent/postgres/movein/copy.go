@@ -22,7 +22,7 @@ const copyPoll = 500 * time.Millisecond
 
 // copy makes the databases of the source here again: roles and definitions by PostgreSQL's own programs, rows by a
 // subscription in each database. What an earlier attempt left is removed. The mark comes last.
-func (m *Move) copy(ctx context.Context) error {
+func (m *Move) copy(ctx context.Context, before made) error {
 	s := m.server
 	if err := m.examine(ctx); err != nil {
 		return err
@@ -31,14 +31,15 @@ func (m *Move) copy(ctx context.Context) error {
 	s.Report(fmt.Sprintf("the data of %s is copied: %d databases, %d MiB", m.source.Address, len(m.survey.Databases),
 		m.survey.Bytes>>20))
 	then := m.survey
-	if err := m.clear(ctx); err != nil {
-		return err
-	}
-	if err := m.copyRoles(ctx); err != nil {
+	if err := m.clear(ctx, before); err != nil {
 		return err
 	}
 	made := mark{Stage: stageFollows, Address: m.source.Address, Copy: volume.NewName(4), Volume: m.volume,
 		Schemas: map[string]map[string]string{}}
+	var err error
+	if made.Made, err = m.copyRoles(ctx); err != nil {
+		return err
+	}
 	for _, d := range then.Databases {
 		made.Schemas[d.Name] = d.Schema
 		if err := m.subscribe(ctx, made, d); err != nil {
@@ -89,18 +90,28 @@ func (m *Move) examine(ctx context.Context) error {
 }
 
 // clear removes what an earlier attempt left, here and at the source.
-func (m *Move) clear(ctx context.Context) error {
+func (m *Move) clear(ctx context.Context, before made) error {
 	s := m.server
+	all := slices.Clone(before.Databases)
 	for _, d := range m.survey.Databases {
-		statements := "DROP DATABASE IF EXISTS " + local.Identifier(d.Name) + " WITH (FORCE)"
+		all = append(all, d.Name)
+	}
+	slices.Sort(all)
+	for _, name := range slices.Compact(all) {
+		statements := "DROP DATABASE IF EXISTS " + local.Identifier(name) + " WITH (FORCE)"
 		if _, err := s.OnceIn(ctx, "template1", statements); err != nil {
-			return fmt.Errorf("remove the database %q of an earlier attempt: %w", d.Name, err)
+			return fmt.Errorf("remove the database %q of an earlier attempt: %w", name, err)
 		}
-		if d.Name == source.Maintenance {
-			statements = "CREATE DATABASE " + local.Identifier(d.Name) + " TEMPLATE template0"
+		if name == source.Maintenance {
+			statements = "CREATE DATABASE " + local.Identifier(name) + " TEMPLATE template0"
 			if _, err := s.OnceIn(ctx, "template1", statements); err != nil {
-				return fmt.Errorf("make the database %q again: %w", d.Name, err)
+				return fmt.Errorf("make the database %q again: %w", name, err)
 			}
+		}
+	}
+	if len(before.Roles) > 0 {
+		if _, err := s.Once(ctx, "DROP ROLE IF EXISTS "+strings.Join(before.Roles, ", ")); err != nil {
+			return fmt.Errorf("remove the roles of an earlier attempt: %w", err)
 		}
 	}
 	return m.dropSlots(ctx, source.Maintenance)
@@ -130,25 +141,38 @@ func (m *Move) dropSlots(ctx context.Context, database string) error {
 // quietly keeps statements with passwords out of the log of the server.
 const quietly = "-c log_min_error_statement=panic -c log_statement=none -c log_min_duration_statement=-1 "
 
-// copyRoles makes the roles of the source that are not here. Those that are keep what they have.
-func (m *Move) copyRoles(ctx context.Context) error {
+// copyRoles makes the roles of the source that are not here. Those that are keep what they have. It returns what this
+// copy makes, which it notes first.
+func (m *Move) copyRoles(ctx context.Context) (out made, err error) {
 	s := m.server
 	got, err := s.Once(ctx, "SELECT quote_ident(rolname) FROM pg_roles")
 	if err != nil {
-		return err
+		return out, err
 	}
 	dump, err := s.Output(ctx, "pg_dumpall", "--roles-only", "--no-comments", "--dbname", s.Conninfo(local.SourcePort,
 		"dbname="+source.Maintenance))
 	if err != nil {
-		return fmt.Errorf("copy the roles of %s: %w", m.source.Address, err)
+		return out, fmt.Errorf("copy the roles of %s: %w", m.source.Address, err)
 	}
-	err = s.Feed(ctx, newRoles(dump, got[0]), "psql", "--no-psqlrc", "--quiet", "--output", "/dev/null",
+	script := newRoles(dump, got[0])
+	for line := range strings.Lines(script) {
+		if name, is := strings.CutPrefix(line, "CREATE ROLE "); is {
+			out.Roles = append(out.Roles, strings.TrimSuffix(name, ";\n"))
+		}
+	}
+	for _, d := range m.survey.Databases {
+		out.Databases = append(out.Databases, d.Name)
+	}
+	if err := s.writeMark(ctx, mark{Made: out}); err != nil {
+		return out, err
+	}
+	err = s.Feed(ctx, script, "psql", "--no-psqlrc", "--quiet", "--output", "/dev/null",
 		"--set", "ON_ERROR_STOP=1", "--set", "VERBOSITY=terse", "--dbname",
 		s.Conninfo(s.Port, "dbname=postgres options="+local.Value(quietly+s.Options())))
 	if err != nil {
-		return fmt.Errorf("copy the roles of %s: %w", m.source.Address, err)
+		return out, fmt.Errorf("copy the roles of %s: %w", m.source.Address, err)
 	}
-	return nil
+	return out, nil
 }
 
 // newRoles takes out of a dump what it says of roles that are there, and who granted what.

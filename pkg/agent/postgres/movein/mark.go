@@ -36,9 +36,19 @@ type mark struct {
 	Volume string `json:"volume,omitempty"`
 	// Schemas are the sums of the definitions in each database, as they were copied.
 	Schemas map[string]map[string]string `json:"schemas,omitempty"`
+	// Made is what copies made here, this one or one before it.
+	Made made `json:"made,omitzero"`
 	// Kept is set where nothing was copied.
 	Kept *kept `json:"kept,omitempty"`
 }
+
+// made is noted before it is made: another copy begins with its removal, and leaves alone what was here before.
+type made struct {
+	Databases []string `json:"databases,omitempty"`
+	Roles     []string `json:"roles,omitempty"`
+}
+
+func (m made) nothing() bool { return len(m.Databases)+len(m.Roles) == 0 }
 
 // kept is what a cluster remembers of the one that cut over from it.
 type kept struct {
@@ -68,7 +78,7 @@ func (s Server) writeMark(ctx context.Context, m mark) error { return s.commitMa
 
 func (s Server) commitMark(ctx context.Context, m mark, synchronous string) error {
 	text := "NULL"
-	if m.Stage != "" {
+	if m.Stage != "" || !m.Made.nothing() {
 		raw, err := json.Marshal(m)
 		if err != nil {
 			return fmt.Errorf("note how far the source is followed: %w", err)

@@ -169,14 +169,14 @@ func (m *Move) round(ctx context.Context) error {
 	m.tell(func(t *api.Source) { t.Following, t.Linked = false, false })
 	m.server.Door.Shut() // what an earlier copy subscribed to ends before its slots go on
 	if now.Stage != "" {
-		if err := m.server.writeMark(ctx, mark{}); err != nil {
+		if err := m.server.writeMark(ctx, mark{Made: now.Made}); err != nil {
 			return err
 		}
 	}
 	if err := m.server.unsubscribe(ctx); err != nil {
 		return err
 	}
-	return m.copy(ctx)
+	return m.copy(ctx, now.Made)
 }
 
 // follow observes how far the source is followed. Where that does not go on, all data is copied again.
@@ -194,7 +194,7 @@ func (m *Move) follow(ctx context.Context, now mark) error {
 	}
 	if slots.valid < len(now.Schemas) {
 		m.server.Report("the source does not keep any more what comes next: all of its data is copied")
-		return m.server.writeMark(ctx, mark{})
+		return m.server.writeMark(ctx, mark{Made: now.Made})
 	}
 	silent, err := m.silent(ctx)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -84,7 +85,7 @@ func followed(t *testing.T, statements ...string) *Move {
 	}
 	for _, statement := range append([]string{"CREATE DATABASE shop"}, statements...) {
 		database := "shop"
-		if statement == "CREATE DATABASE shop" {
+		if strings.HasPrefix(statement, "CREATE DATABASE ") {
 			database = source.Maintenance
 		}
 		m.there(t, database, statement)
