@@ -205,7 +205,7 @@ func (m *Move) dropBack(ctx context.Context) error {
 // EndBack drops what was made for those that may follow this server, as api.Returner says.
 func (s Server) EndBack(ctx context.Context) error {
 	got, err := s.Once(ctx, "SELECT rolname FROM pg_roles WHERE rolname ~ "+local.Literal(Ways+"$")+
-		"; SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate")
+		"; SELECT datname FROM pg_database WHERE datallowconn AND datconnlimit <> -2 AND NOT datistemplate")
 	if err != nil {
 		return err
 	}

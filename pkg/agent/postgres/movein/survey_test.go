@@ -19,6 +19,8 @@ func TestSurvey(t *testing.T) {
 	for _, statement := range []string{
 		"CREATE TABLE public.later (id int PRIMARY KEY DEFERRABLE)",
 		"CREATE TABLE public.good (id int PRIMARY KEY)",
+		"CREATE DATABASE half",
+		"UPDATE pg_database SET datconnlimit = -2 WHERE datname = 'half'",
 	} {
 		if _, err := from.Once(t.Context(), statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
@@ -32,6 +34,7 @@ func TestSurvey(t *testing.T) {
 	unfit := strings.Join(got.Unfit, "\n")
 	for _, want := range []string{
 		"the table public.later has no primary key, or one that is deferrable",
+		`its database "half" was dropped only in part: DROP DATABASE "half"`,
 	} {
 		if !strings.Contains(unfit, want) {
 			t.Errorf("it is unfit because\n%s\nwhich lacks %q", unfit, want)

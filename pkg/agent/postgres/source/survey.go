@@ -50,7 +50,7 @@ const server = `SELECT current_setting('server_version_num')::int / 10000, curre
      WHERE s.slot_name IS NULL OR NOT starts_with(s.slot_name, $own)),
  (SELECT sum(pg_database_size(oid)) FROM pg_database WHERE NOT datistemplate),
  EXISTS (SELECT FROM pg_roles WHERE rolname = 'dbop');
-SELECT datname, oid, datallowconn FROM pg_database WHERE NOT datistemplate ORDER BY 1`
+SELECT datname, oid, datallowconn, datconnlimit = -2 FROM pg_database WHERE NOT datistemplate ORDER BY 1`
 
 // made is a condition: somebody made the relation c in the schema n, and no extension did.
 const made = ` n.nspname <> 'information_schema' AND n.nspname !~ '^pg_' AND NOT EXISTS (SELECT FROM pg_depend e
@@ -130,6 +130,10 @@ func (s Source) surveyServer(ctx context.Context, out *Survey, own string, major
 	unfit(row[4] != "t", "the user %q is no superuser, who alone may read all and close its databases", s.user())
 	var databases []Database
 	for _, d := range got[1] {
+		if d[3] == "t" {
+			unfit(true, "its database %q was dropped only in part: DROP DATABASE %s", d[0], local.Identifier(d[0]))
+			continue
+		}
 		unfit(d[2] != "t", "its database %q lets nobody in: ALTER DATABASE %s ALLOW_CONNECTIONS true, or drop it", d[0],
 			local.Identifier(d[0]))
 		if d[2] == "t" {

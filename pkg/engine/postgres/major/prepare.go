@@ -17,12 +17,22 @@ const stamps = `UPDATE pg_attribute SET attoptions = (SELECT array_agg(o) FROM u
 // prepared names transactions that a client prepared: pg_upgrade can't carry them over, and does not name them.
 const prepared = `SELECT format('%L in the database %I', gid, database) FROM pg_prepared_xacts ORDER BY 1`
 
+// halfDropped lists databases whose DROP was interrupted: nobody can enter them, and pg_upgrade neither.
+const halfDropped = `SELECT quote_ident(datname) FROM pg_database WHERE datconnlimit = -2 ORDER BY 1`
+
 // prepare removes from the old data what would end the conversion of any database.
 func (u Upgrade) prepare(ctx context.Context, s private.Server) error {
 	open, err := u.ask(ctx, s, maintenance, prepared)
 	if err == nil && len(open) > 0 {
 		err = fmt.Errorf("transactions are prepared, which no conversion carries over: %s; run COMMIT PREPARED or ROLLBACK "+
 			"PREPARED for each; %s", strings.Join(open, ", "), u.remedy())
+	}
+	if err != nil {
+		return err
+	}
+	broken, err := u.ask(ctx, s, maintenance, halfDropped)
+	if err == nil && len(broken) > 0 {
+		err = fmt.Errorf("databases were dropped only in part: DROP DATABASE %s; %s", strings.Join(broken, ", "), u.remedy())
 	}
 	if err != nil {
 		return err

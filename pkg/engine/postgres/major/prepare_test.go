@@ -71,6 +71,19 @@ func TestPrepared(t *testing.T) {
 	}
 }
 
+// TestHalfDropped: a database whose DROP was interrupted is named.
+func TestHalfDropped(t *testing.T) {
+	t.Parallel()
+	u := fresh(t)
+	u.within(t, u.former(), func(ctx context.Context, s private.Server) {
+		u.makes(ctx, t, s, maintenance, "CREATE DATABASE \"half gone\"",
+			"UPDATE pg_database SET datconnlimit = -2 WHERE datname = 'half gone'")
+		if err := u.prepare(ctx, s); err == nil || !strings.Contains(err.Error(), `DROP DATABASE "half gone"`) {
+			t.Errorf("the database is not named: %v", err)
+		}
+	})
+}
+
 // TestOwner: what the owner of a database sets and makes there is not carried out by a conversion, which is a
 // superuser, and a database that is read-only by default is converted as well (CVE-2018-1058).
 func TestOwner(t *testing.T) {
