@@ -70,7 +70,7 @@ func (l *Executor) proveIntact(ctx context.Context, s ops.State, repo repository
 	report func(int64, int64)) error {
 	job := intactJob(s.Cluster, want.Backup)
 	if have, err := helperpod.GetJob(ctx, l.Client, l.Namespace, job); err == nil && !have.Done && !have.Failed {
-		return l.jobRuns(s, job, have, "is reading "+want.Backup) // to open a claim takes a pod, too
+		return l.jobRuns(ctx, s, job, have, "is reading "+want.Backup) // to open a claim takes a pod, too
 	}
 	m, err := repo.Get(ctx, want.Backup)
 	if err != nil {
