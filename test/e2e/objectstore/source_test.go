@@ -220,7 +220,9 @@ func (s *scene) postgresSource(cluster string, create bool) string {
 	s.Helper()
 	sql := func(statement string) string {
 		s.Helper()
-		return strings.TrimSpace(s.must("connect", cluster, "--", "-At", "-d", "app", "-c", statement).Stdout)
+		r, err := s.cli.Run(s.ctx, "-n", s.ns, "connect", cluster, "--", "-At", "-d", "app", "-c", statement)
+		s.ok(err)
+		return strings.TrimSpace(s.succeeded(r, "connect").Stdout)
 	}
 	if create {
 		found, err := harness.PostgresReleases(17)
