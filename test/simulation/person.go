@@ -33,8 +33,9 @@ type person struct {
 	processes           int
 	// others are people who do something meanwhile.
 	others sync.WaitGroup
-	// copying are those of them who take backups.
+	// copying are those of them who take backups; chance says when, beside all else that is drawn. nil for never.
 	copying sync.WaitGroup
+	chance  *rand.Rand
 }
 
 // command makes the request of one command line. A repeat is made again, as a
@@ -147,7 +148,7 @@ func (p *person) insist(c command) {
 		if p.rng.Float64() < 0.02 {
 			p.pause(name)
 		}
-		if !p.careful && p.rng.Float64() < 0.1 {
+		if p.chance != nil && !p.careful && p.chance.Float64() < 0.1 {
 			p.backUpMeanwhile(name)
 		}
 		err := p.attempt(next)

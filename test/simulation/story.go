@@ -15,6 +15,7 @@ import (
 func (w *world) Run(seed uint64, decide func(engine.Engine, ops.State) ops.Decision) {
 	rng := rand.New(rand.NewPCG(seed, 4)) //nolint:gosec // reproducible
 	p := &person{world: w, rng: rng, decide: decide}
+	p.chance = rand.New(rand.NewPCG(seed, 8)) //nolint:gosec // reproducible
 	defer p.others.Wait()
 	defer p.copying.Wait()
 	switch rng.IntN(4) {

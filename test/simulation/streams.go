@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -71,10 +72,10 @@ func (w *world) sparing(a *actor, s *slot) {
 
 // backUpMeanwhile has somebody take a backup while the next commands run, by the one driver or the other.
 func (p *person) backUpMeanwhile(name string) {
-	rng := rand.New(rand.NewPCG(p.rng.Uint64(), 7)) //nolint:gosec // reproducible
-	other := &person{world: p.world, rng: rng, decide: p.decide, processes: p.rng.IntN(2)}
-	id, verify := p.backupID(), p.rng.IntN(3) == 0
-	delay := time.Duration(p.rng.Int64N(int64(10 * time.Second)))
+	rng := rand.New(rand.NewPCG(p.chance.Uint64(), 7)) //nolint:gosec // reproducible
+	other := &person{world: p.world, rng: rng, decide: p.decide, processes: p.chance.IntN(2)}
+	id, verify := fmt.Sprintf("meanwhile-%d", p.chance.Uint32()), p.chance.IntN(3) == 0
+	delay := time.Duration(p.chance.Int64N(int64(10 * time.Second)))
 	p.copying.Go(func() {
 		time.Sleep(delay)
 		for range 3 {
