@@ -19,6 +19,15 @@ func TestSurvey(t *testing.T) {
 	for _, statement := range []string{
 		"CREATE TABLE public.later (id int PRIMARY KEY DEFERRABLE)",
 		"CREATE TABLE public.good (id int PRIMARY KEY)",
+		"CREATE DOMAIN public.paper AS xml",
+		"CREATE TABLE public.loose (id int, words varchar, at timestamptz, kinds text[], o oid, r regclass, n bpchar)",
+		"ALTER TABLE public.loose REPLICA IDENTITY FULL",
+		"CREATE TABLE public.good_json (id int PRIMARY KEY, j json)",
+		"ALTER TABLE public.good_json REPLICA IDENTITY FULL",
+		"CREATE TABLE public.j (x json)",
+		"CREATE TABLE public.points (x point[])",
+		"CREATE TABLE public.papers (x public.paper)",
+		"ALTER TABLE public.j REPLICA IDENTITY FULL",
 		"CREATE DATABASE half",
 		"UPDATE pg_database SET datconnlimit = -2 WHERE datname = 'half'",
 	} {
@@ -34,13 +43,16 @@ func TestSurvey(t *testing.T) {
 	unfit := strings.Join(got.Unfit, "\n")
 	for _, want := range []string{
 		"the table public.later has no primary key, or one that is deferrable",
+		"the table public.j has no primary key, or one that is deferrable, and values of its column x can not be compared",
+		"the table public.points has no primary key, or one that is deferrable, and values",
+		"the table public.papers has no primary key, or one that is deferrable, and values",
 		`its database "half" was dropped only in part: DROP DATABASE "half"`,
 	} {
 		if !strings.Contains(unfit, want) {
 			t.Errorf("it is unfit because\n%s\nwhich lacks %q", unfit, want)
 		}
 	}
-	if strings.Contains(unfit, "public.good") {
+	if strings.Contains(unfit, "public.good") || strings.Contains(unfit, "public.loose") {
 		t.Errorf("a table is named that can be followed:\n%s", unfit)
 	}
 }

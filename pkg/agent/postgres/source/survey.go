@@ -56,18 +56,34 @@ SELECT datname, oid, datallowconn, datconnlimit = -2 FROM pg_database WHERE NOT 
 const made = ` n.nspname <> 'information_schema' AND n.nspname !~ '^pg_' AND NOT EXISTS (SELECT FROM pg_depend e
  WHERE e.classid = 'pg_class'::regclass AND e.objid = c.oid AND e.deptype = 'e')`
 
+// incomparable asks for a column of the relation c whose type, or that of its elements, has no equality. A row of a table
+// without a key is found by all of its columns.
+const incomparable = `SELECT min(a.attname) AS unlike FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+ LEFT JOIN pg_type b ON b.oid = t.typbasetype
+ LEFT JOIN pg_type e ON t.typtype = 'b' AND t.typcategory = 'A' AND e.oid = t.typelem
+ WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+ AND coalesce(b.typtype, e.typtype, t.typtype) = 'b' AND coalesce(b.typcategory, '') <> 'A'
+ AND NOT EXISTS (SELECT FROM pg_opclass o JOIN pg_am m ON m.oid = o.opcmethod WHERE m.amname IN ('btree', 'hash')
+  AND o.opcdefault AND (o.opcintype = coalesce(b.oid, e.oid, t.oid) OR EXISTS (SELECT FROM pg_cast x
+   WHERE x.castsource = coalesce(b.oid, e.oid, t.oid) AND x.casttarget = o.opcintype AND x.castmethod = 'b'
+   AND x.castcontext = 'i')))`
+
 // contents asks a database for its objects, and for what is to be said of them.
 const contents = `SELECT 'table', format('%I.%I', n.nspname, c.relname) FROM pg_class c
   JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND c.relpersistence = 'p' AND` + made + `
 UNION ALL SELECT 'sequence', format('%I.%I', n.nspname, c.relname) FROM pg_class c
   JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'S' AND c.relpersistence = 'p' AND` + made + `
 UNION ALL SELECT 'extension', extname FROM pg_extension
-UNION ALL SELECT 'unfit', format('the table %I.%I has no primary key, or one that is deferrable: ALTER TABLE %I.%I '
-  'REPLICA IDENTITY FULL, or give it one', n.nspname, c.relname, n.nspname, c.relname) FROM pg_class c
-  JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND c.relpersistence = 'p' AND` + made + `
-  AND c.relreplident <> 'f' AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid
+UNION ALL SELECT 'unfit', CASE WHEN unlike IS NULL THEN format('the table %I.%I has no primary key, or one that is '
+  'deferrable: ALTER TABLE %I.%I REPLICA IDENTITY FULL, or give it one', n.nspname, c.relname, n.nspname, c.relname)
+  ELSE format('the table %I.%I has no primary key, or one that is deferrable, and values of its column %I can not be '
+  'compared: give it a primary key', n.nspname, c.relname, unlike) END FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace
+  LEFT JOIN LATERAL (` + incomparable + `) u ON true
+  WHERE c.relkind = 'r' AND c.relpersistence = 'p' AND` + made + `
+  AND (c.relreplident <> 'f' OR unlike IS NOT NULL) AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid
    AND i.indimmediate AND i.indisvalid
-   AND CASE c.relreplident WHEN 'd' THEN i.indisprimary WHEN 'i' THEN i.indisreplident ELSE false END)
+   AND CASE WHEN c.relreplident IN ('d', 'f') THEN i.indisprimary ELSE c.relreplident = 'i' AND i.indisreplident END)
 UNION ALL SELECT 'unfit', format('it holds %s large objects, which logical replication does not carry: move them '
   'into a table, or take them out with lo_unlink', count(*)) FROM pg_largeobject_metadata HAVING count(*) > 0
 UNION ALL SELECT 'unfit', format('the trigger %I of %I.%I is ENABLE ALWAYS or REPLICA, and would act a second time '
