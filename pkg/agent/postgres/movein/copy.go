@@ -220,7 +220,8 @@ func (m *Move) subscribe(ctx context.Context, of mark, d source.Database) error 
 	return err
 }
 
-// arrive waits until all rows of a database are here, and then gathers statistics and fills materialized views.
+// arrive waits until all rows of a database are here, and then gathers statistics and fills those materialized views
+// that are filled at the source.
 func (m *Move) arrive(ctx context.Context, d source.Database) error {
 	s := m.server
 	for {
@@ -245,13 +246,16 @@ func (m *Move) arrive(ctx context.Context, d source.Database) error {
 		case <-time.After(copyPoll):
 		}
 	}
-	views, err := s.OnceIn(ctx, d.Name, "SELECT format('REFRESH MATERIALIZED VIEW %I.%I', n.nspname, c.relname) "+
+	views, err := s.OnceIn(ctx, d.Name, "SELECT format('%I.%I', n.nspname, c.relname) "+
 		"FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE relkind = 'm' ORDER BY c.oid")
 	if err != nil {
 		return err
 	}
 	for _, row := range views[0] {
-		if _, err := s.OnceIn(ctx, d.Name, row[0]); err != nil {
+		if !slices.Contains(d.Views, row[0]) {
+			continue
+		}
+		if _, err := s.OnceIn(ctx, d.Name, "REFRESH MATERIALIZED VIEW "+row[0]); err != nil {
 			return err
 		}
 	}

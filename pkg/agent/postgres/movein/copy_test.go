@@ -2,7 +2,25 @@
 
 package movein
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
+
+// TestViews: a materialized view is filled if it is at the source, and is said to be as old as the copy.
+func TestViews(t *testing.T) {
+	t.Parallel()
+	m := followed(t, "CREATE MATERIALIZED VIEW public.full AS SELECT 1 AS n",
+		"CREATE MATERIALIZED VIEW public.none AS SELECT 1 AS n WITH NO DATA")
+	if got := m.here(t, "shop", "SELECT string_agg(relname, ' ') FROM pg_class WHERE relkind = 'm' AND relispopulated"); got !=
+		"full" {
+		t.Errorf("filled are %q", got)
+	}
+	left := strings.Join(m.Told().Left, "\n")
+	if !strings.Contains(left, "REFRESH MATERIALIZED VIEW public.\"full\"") || strings.Contains(left, "none") {
+		t.Errorf("what does not come along: %s", left)
+	}
+}
 
 // TestCopyAgain: another copy of all data removes what the one before it made, and nothing else.
 func TestCopyAgain(t *testing.T) {
@@ -34,8 +52,8 @@ func TestCopyAgain(t *testing.T) {
 	until(t, "all data is copied again", func() bool {
 		return m.Told().Linked && m.here(t, "postgres", left) == "own postgres shop"
 	})
-	got := m.here(t, "postgres", "SELECT string_agg(concat_ws(':', rolname, rolsuper, rolcanlogin), ' ' ORDER BY rolname) "+
-		"FROM pg_roles WHERE rolname !~ '^pg_' AND rolname NOT IN ('dbop', 'postgres')")
+	got := m.here(t, "postgres", "SELECT string_agg(concat_ws(':', rolname, rolsuper, rolcanlogin), ' ' ORDER BY rolname)"+
+		" FROM pg_roles WHERE rolname !~ '^pg_' AND rolname NOT IN ('dbop', 'postgres')")
 	if want := "boss:f:f mine:f:f seller:f:f"; got != want {
 		t.Errorf("the roles are %q, want %q", got, want)
 	}

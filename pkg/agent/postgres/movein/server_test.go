@@ -43,7 +43,8 @@ func start(t *testing.T, user string, more ...string) local.Server {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(s.Program("postgres"), append([]string{"-D", data, //nolint:noctx // the test ends it
-		"-p", strconv.Itoa(s.Port), "-k", sockets, "-c", "listen_addresses=127.0.0.1", "-c", "wal_level=logical", "-c", "fsync=off"}, more...)...)
+		"-p", strconv.Itoa(s.Port), "-k", sockets, "-c", "listen_addresses=127.0.0.1", "-c",
+		"wal_level=logical", "-c", "fsync=off"}, more...)...)
 	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

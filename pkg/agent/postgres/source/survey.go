@@ -19,8 +19,9 @@ const oldest = 13
 // Database is one database of the source.
 type Database struct {
 	Name, OID string
-	// Tables are followed, Sequences are read at the cut over; both as SQL names them.
-	Tables, Sequences []string
+	// Tables are followed, Sequences are read at the cut over, Views are the materialized views that are filled; all as
+	// SQL names them.
+	Tables, Sequences, Views []string
 	// Schema tells whether the definitions changed: a sum for each kind of object.
 	Schema map[string]string
 }
@@ -56,8 +57,8 @@ SELECT datname, oid, datallowconn, datconnlimit = -2 FROM pg_database WHERE NOT 
 const made = ` n.nspname <> 'information_schema' AND n.nspname !~ '^pg_' AND NOT EXISTS (SELECT FROM pg_depend e
  WHERE e.classid = 'pg_class'::regclass AND e.objid = c.oid AND e.deptype = 'e')`
 
-// incomparable asks for a column of the relation c whose type, or that of its elements, has no equality. A row of a table
-// without a key is found by all of its columns.
+// incomparable asks for a column of the relation c whose type, or that of its elements, has no equality. A row of a
+// table without a key is found by all of its columns.
 const incomparable = `SELECT min(a.attname) AS unlike FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
  LEFT JOIN pg_type b ON b.oid = t.typbasetype
  LEFT JOIN pg_type e ON t.typtype = 'b' AND t.typcategory = 'A' AND e.oid = t.typelem
@@ -73,6 +74,11 @@ const contents = `SELECT 'table', format('%I.%I', n.nspname, c.relname) FROM pg_
   JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND c.relpersistence = 'p' AND` + made + `
 UNION ALL SELECT 'sequence', format('%I.%I', n.nspname, c.relname) FROM pg_class c
   JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'S' AND c.relpersistence = 'p' AND` + made + `
+UNION ALL SELECT 'view', format('%I.%I', n.nspname, c.relname) FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'm' AND c.relispopulated AND` + made + `
+UNION ALL SELECT 'left', format('what changes in the materialized view %I.%I after the copy: REFRESH MATERIALIZED VIEW '
+  '%I.%I after the cut over', n.nspname, c.relname, n.nspname, c.relname) FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'm' AND c.relispopulated AND` + made + `
 UNION ALL SELECT 'extension', extname FROM pg_extension
 UNION ALL SELECT 'unfit', CASE WHEN unlike IS NULL THEN format('the table %I.%I has no primary key, or one that is '
   'deferrable: ALTER TABLE %I.%I REPLICA IDENTITY FULL, or give it one', n.nspname, c.relname, n.nspname, c.relname)
@@ -181,6 +187,8 @@ func (s Source) surveyDatabase(ctx context.Context, out *Survey, own string, d D
 			d.Tables = append(d.Tables, row[1])
 		case "sequence":
 			d.Sequences = append(d.Sequences, row[1])
+		case "view":
+			d.Views = append(d.Views, row[1])
 		case "extension":
 			extensions = append(extensions, row[1])
 		case "unfit":
