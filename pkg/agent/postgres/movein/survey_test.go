@@ -15,7 +15,7 @@ import (
 // TestSurvey: what would break at the source, or here, is named before anything is done.
 func TestSurvey(t *testing.T) {
 	t.Parallel()
-	from := start(t, local.User)
+	from := start(t, local.User, "-c", "allow_in_place_tablespaces=on")
 	for _, statement := range []string{
 		"CREATE TABLE public.later (id int PRIMARY KEY DEFERRABLE)",
 		"CREATE TABLE public.good (id int PRIMARY KEY)",
@@ -28,6 +28,11 @@ func TestSurvey(t *testing.T) {
 		"CREATE TABLE public.points (x point[])",
 		"CREATE TABLE public.papers (x public.paper)",
 		"ALTER TABLE public.j REPLICA IDENTITY FULL",
+		"SELECT pg_create_logical_replication_slot('of_others', 'pgoutput')",
+		"SELECT pg_create_logical_replication_slot('dbop_1_mine', 'pgoutput')",
+		"CREATE TABLESPACE fast LOCATION ''",
+		"ALTER DATABASE postgres SET work_mem = '5MB'",
+		"GRANT CREATE ON DATABASE postgres TO pg_monitor",
 		"CREATE DATABASE half",
 		"UPDATE pg_database SET datconnlimit = -2 WHERE datname = 'half'",
 	} {
@@ -51,6 +56,16 @@ func TestSurvey(t *testing.T) {
 		if !strings.Contains(unfit, want) {
 			t.Errorf("it is unfit because\n%s\nwhich lacks %q", unfit, want)
 		}
+	}
+	left := strings.Join(got.Left, "\n")
+	for _, want := range []string{"the slot of_others", "the tablespace fast", "settings of the database postgres",
+		"grants of the database postgres"} {
+		if !strings.Contains(left, want) {
+			t.Errorf("what does not come along is\n%s\nwhich lacks %q", left, want)
+		}
+	}
+	if strings.Contains(left, "mine") {
+		t.Errorf("a slot of the cluster itself is named:\n%s", left)
 	}
 	if strings.Contains(unfit, "public.good") || strings.Contains(unfit, "public.loose") {
 		t.Errorf("a table is named that can be followed:\n%s", unfit)

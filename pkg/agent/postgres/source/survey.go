@@ -51,7 +51,15 @@ const server = `SELECT current_setting('server_version_num')::int / 10000, curre
      WHERE s.slot_name IS NULL OR NOT starts_with(s.slot_name, $own)),
  (SELECT sum(pg_database_size(oid)) FROM pg_database WHERE NOT datistemplate),
  EXISTS (SELECT FROM pg_roles WHERE rolname = 'dbop');
-SELECT datname, oid, datallowconn, datconnlimit = -2 FROM pg_database WHERE NOT datistemplate ORDER BY 1`
+SELECT datname, oid, datallowconn, datconnlimit = -2 FROM pg_database WHERE NOT datistemplate ORDER BY 1;
+SELECT format('the slot %I', slot_name) FROM pg_replication_slots WHERE slot_type = 'logical' AND NOT temporary
+  AND NOT starts_with(slot_name, $own) AND slot_name !~ '^pg_[0-9]+_sync_'
+UNION ALL SELECT format('the tablespace %I: its tables come into the default one', spcname) FROM pg_tablespace
+  WHERE spcname !~ '^pg_'
+UNION ALL SELECT 'grants of the database postgres' FROM pg_database WHERE datname = 'postgres' AND datacl IS NOT NULL
+UNION ALL SELECT DISTINCT 'settings of the database postgres' FROM pg_db_role_setting s
+  JOIN pg_database d ON d.oid = s.setdatabase WHERE d.datname = 'postgres'
+ORDER BY 1`
 
 // made is a condition: somebody made the relation c in the schema n, and no extension did.
 const made = ` n.nspname <> 'information_schema' AND n.nspname !~ '^pg_' AND NOT EXISTS (SELECT FROM pg_depend e
@@ -145,6 +153,9 @@ func (s Source) surveyServer(ctx context.Context, out *Survey, own string, major
 		}
 	}
 	out.agent = row[8] == "t"
+	for _, left := range got[2] {
+		out.Left = append(out.Left, left[0])
+	}
 	unfit(n[0] < oldest, "it is PostgreSQL %s, and only %d and later can be followed", row[1], oldest)
 	unfit(n[0] > int64(major) && !s.Kept, "it is PostgreSQL %s, and this cluster is the older %d", row[1], major)
 	unfit(row[2] == "t", "it is a replica, and a cut over ends writes at the primary: name that")
