@@ -145,10 +145,11 @@ func (v *reconciliation) about() string {
 	if v.custom != nil {
 		out = fmt.Sprintf("%s %d", v.custom.UID, v.custom.Generation)
 	}
-	for _, o := range []*v1alpha1.Operation{v.charge.Active, v.charge.Backup} {
-		if o != nil {
-			out += " " + o.Name
-		}
+	if o := v.charge.Active; o != nil {
+		out += " " + o.Name
+	}
+	if o := v.charge.Backup; o != nil {
+		out += " " + o.Name
 	}
 	return out + v.asks()
 }

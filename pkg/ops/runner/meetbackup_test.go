@@ -26,7 +26,7 @@ func takenBySomebody(sh *shelf, r *Runner, stops bool) {
 	free := r.Lock
 	r.Lock = func(ctx context.Context, namespace, cluster string, scope lease.Scope,
 		waiting func(string, time.Duration)) (lease.Lease, error) {
-		if scope == lease.Backup && !(stops && sh.operations[0].Status.Phase == v1alpha1.PhaseCancelling) {
+		if scope == lease.Backup && (!stops || sh.operations[0].Status.Phase != v1alpha1.PhaseCancelling) {
 			return nil, &lease.HeldError{Cluster: cluster, Scope: scope, Holder: "bob@elsewhere"}
 		}
 		return free(ctx, namespace, cluster, scope, waiting)
