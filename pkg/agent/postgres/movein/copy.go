@@ -79,6 +79,11 @@ func (m *Move) examine(ctx context.Context) error {
 			unfit = append(unfit, fmt.Sprintf("the extension %q is not in the image of this cluster", name))
 		}
 	}
+	lacks, err := m.server.lacks(ctx, m.survey.Databases)
+	if err != nil {
+		return err
+	}
+	unfit = append(unfit, lacks...)
 	if free := m.server.free(); m.survey.Bytes > free {
 		unfit = append(unfit, fmt.Sprintf("it holds %d MiB, and the volume has room for %d MiB", m.survey.Bytes>>20,
 			free>>20))

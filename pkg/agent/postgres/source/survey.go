@@ -19,6 +19,8 @@ const oldest = 13
 // Database is one database of the source.
 type Database struct {
 	Name, OID string
+	// Collate and Ctype are its locales, of the system.
+	Collate, Ctype string
 	// Tables are followed, Sequences are read at the cut over, Views are the materialized views that are filled; all as
 	// SQL names them.
 	Tables, Sequences, Views []string
@@ -51,7 +53,7 @@ const server = `SELECT current_setting('server_version_num')::int / 10000, curre
      WHERE s.slot_name IS NULL OR NOT starts_with(s.slot_name, $own)),
  (SELECT sum(pg_database_size(oid)) FROM pg_database WHERE NOT datistemplate),
  EXISTS (SELECT FROM pg_roles WHERE rolname = 'dbop');
-SELECT datname, oid, datallowconn, datconnlimit = -2 FROM pg_database WHERE NOT datistemplate ORDER BY 1;
+SELECT datname, oid, datallowconn, datconnlimit = -2, datcollate, datctype FROM pg_database WHERE NOT datistemplate ORDER BY 1;
 SELECT format('the slot %I', slot_name) FROM pg_replication_slots WHERE slot_type = 'logical' AND NOT temporary
   AND NOT starts_with(slot_name, $own) AND slot_name !~ '^pg_[0-9]+_sync_'
 UNION ALL SELECT format('the tablespace %I: its tables come into the default one', spcname) FROM pg_tablespace
@@ -170,7 +172,7 @@ func (s Source) surveyServer(ctx context.Context, out *Survey, own string, major
 		unfit(d[2] != "t", "its database %q lets nobody in: ALTER DATABASE %s ALLOW_CONNECTIONS true, or drop it", d[0],
 			local.Identifier(d[0]))
 		if d[2] == "t" {
-			databases = append(databases, Database{Name: d[0], OID: d[1]})
+			databases = append(databases, Database{Name: d[0], OID: d[1], Collate: d[4], Ctype: d[5]})
 		}
 	}
 	// Each takes one slot and one sender for good, and two more while a database is copied.
