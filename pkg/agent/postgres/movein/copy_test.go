@@ -12,8 +12,8 @@ func TestViews(t *testing.T) {
 	t.Parallel()
 	m := followed(t, "CREATE MATERIALIZED VIEW public.full AS SELECT 1 AS n",
 		"CREATE MATERIALIZED VIEW public.none AS SELECT 1 AS n WITH NO DATA")
-	if got := m.here(t, "shop", "SELECT string_agg(relname, ' ') FROM pg_class WHERE relkind = 'm' AND relispopulated"); got !=
-		"full" {
+	const filled = "SELECT string_agg(relname, ' ') FROM pg_class WHERE relkind = 'm' AND relispopulated"
+	if got := m.here(t, "shop", filled); got != "full" {
 		t.Errorf("filled are %q", got)
 	}
 	left := strings.Join(m.Told().Left, "\n")

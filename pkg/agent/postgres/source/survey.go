@@ -53,7 +53,8 @@ const server = `SELECT current_setting('server_version_num')::int / 10000, curre
      WHERE s.slot_name IS NULL OR NOT starts_with(s.slot_name, $own)),
  (SELECT sum(pg_database_size(oid)) FROM pg_database WHERE NOT datistemplate),
  EXISTS (SELECT FROM pg_roles WHERE rolname = 'dbop');
-SELECT datname, oid, datallowconn, datconnlimit = -2, datcollate, datctype FROM pg_database WHERE NOT datistemplate ORDER BY 1;
+SELECT datname, oid, datallowconn, datconnlimit = -2, datcollate, datctype FROM pg_database
+  WHERE NOT datistemplate ORDER BY 1;
 SELECT format('the slot %I', slot_name) FROM pg_replication_slots WHERE slot_type = 'logical' AND NOT temporary
   AND NOT starts_with(slot_name, $own) AND slot_name !~ '^pg_[0-9]+_sync_'
 UNION ALL SELECT format('the tablespace %I: its tables come into the default one', spcname) FROM pg_tablespace
