@@ -145,11 +145,11 @@ func (v *reconciliation) about() string {
 	if v.custom != nil {
 		out = fmt.Sprintf("%s %d", v.custom.UID, v.custom.Generation)
 	}
-	if o := v.charge.Active; o != nil {
-		out += " " + o.Name
+	if v.charge.Active != nil {
+		out += " " + v.charge.Active.Name
 	}
-	if o := v.charge.Backup; o != nil {
-		out += " " + o.Name
+	if v.charge.Backup != nil {
+		out += " " + v.charge.Backup.Name
 	}
 	return out + v.asks()
 }

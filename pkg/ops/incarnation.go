@@ -27,8 +27,9 @@ func ReturnsTo(op *v1alpha1.Operation) *v1alpha1.Incarnation {
 // TakesRestoreBack reports whether an operation takes back a restore in place that came to its end.
 func TakesRestoreBack(op *v1alpha1.Operation) bool { return op != nil && op.Spec.ToIncarnation != nil }
 
-// ReturnToIncarnation makes the cluster what it was before another incarnation began, see ReturnsTo. Who takes a restore
-// back knows of no backup afterwards: the newest ones may be of the data that is left. A repeat changes nothing.
+// ReturnToIncarnation makes the cluster what it was before another incarnation began, see ReturnsTo. Who takes a
+// restore back knows of no backup afterwards: the newest ones may be of the data that is left. A repeat changes
+// nothing.
 func ReturnToIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) {
 	from, now := ReturnsTo(op).DeepCopy(), c.Status.Bootstrap
 	c.Spec.RestoreFrom, c.Spec.Auth.Enabled, c.Spec.Stopped = from.RestoreFrom, from.Auth, from.Stopped

@@ -98,8 +98,8 @@ func (g *Group) mailbox(to protocol.MemberID) *mailbox {
 	return b
 }
 
-// agree has the members agree on the entry of another one. All of them stop at one that they can't read, and again after
-// each restart, so that never gets into the log: who sent it has a fault, or is not who it should be.
+// agree has the members agree on the entry of another one. All of them stop at one that they can't read, and again
+// after each restart, so that never gets into the log: who sent it has a fault, or is not who it should be.
 func (g *Group) agree(from protocol.MemberID, entry []byte) {
 	if _, err := protocol.Decode(entry); err != nil {
 		g.config.Report(fmt.Sprintf("refused an entry of member %s: %v", from, err))

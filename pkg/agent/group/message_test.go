@@ -41,7 +41,9 @@ func TestMessagesOfAFault(t *testing.T) {
 	from := others(all, l)[0]
 	s.wait("the leader to hear another", func() bool { return !l.Heard()[from.config.ID].IsZero() })
 	from.mailbox(l.config.ID).send(message{Entry: []byte(`{"kind":"nonsense"}`)})
-	s.wait("the leader to refuse it", func() bool { return s.reported("refused an entry of member " + string(from.config.ID)) })
+	s.wait("the leader to refuse it", func() bool {
+		return s.reported("refused an entry of member " + string(from.config.ID))
+	})
 	for _, g := range all {
 		g.machine.mu.Lock()
 		if g.machine.halted != nil {

@@ -28,8 +28,8 @@ func ArchiveInterval(e engine.Engine, s ops.State) string {
 }
 
 // ArchivedUntil is the time of the last commit that the archive has without a gap, in whole seconds as archives keep
-// it; zero if nobody knows. The leader alone is asked: what another member had archived may be of a history that was given
-// up.
+// it; zero if nobody knows. The leader alone is asked: what another member had archived may be of a history that was
+// given up.
 func ArchivedUntil(s ops.State) time.Time {
 	leader, leads := s.View.Leader()
 	if !leads {

@@ -126,7 +126,7 @@ func (a *Archive) Find(ctx context.Context, s Scope, id string) (Entry, error) {
 
 // parseEntry reads the name of a manifest.
 func parseEntry(o store.Object) (Entry, bool) {
-	scope, rest, ok := parseKey(kindManifest, o.Key, ".json")
+	scope, rest, ok := parseKey(kindManifest, o.Key)
 	if !ok {
 		return Entry{}, false
 	}

@@ -71,7 +71,7 @@ func TestFailedProofIsNoneToOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := storetest.Keys(t, s, kindProof)[0]
-	_, rest, _ := parseKey(kindProof, key, ".json")
+	_, rest, _ := parseKey(kindProof, key)
 	_, fields, ok := parseName(rest)
 	if !ok || Level(fields['l']).rank() != 0 {
 		t.Fatalf("%s names the level %q", key, fields['l'])

@@ -84,7 +84,7 @@ func (a *Archive) holds(ctx context.Context, s Scope) (map[string][]Hold, error)
 		if err != nil {
 			return nil, fmt.Errorf("list holds: %w", err)
 		}
-		_, rest, ok := parseKey(kindHold, o.Key, ".json")
+		_, rest, ok := parseKey(kindHold, o.Key)
 		if !ok {
 			continue
 		}

@@ -106,9 +106,9 @@ func parseName(text string) (lead string, fields map[byte]string, ok bool) {
 	return lead, fields, true
 }
 
-// parseKey splits "kind/namespace/cluster/rest" and takes the suffix off.
-func parseKey(kind, key, suffix string) (scope Scope, rest string, ok bool) {
-	key, ok = strings.CutSuffix(key, suffix)
+// parseKey splits "kind/namespace/cluster/rest.json", and takes the suffix off.
+func parseKey(kind, key string) (scope Scope, rest string, ok bool) {
+	key, ok = strings.CutSuffix(key, ".json")
 	parts := strings.SplitN(key, "/", 4)
 	if !ok || len(parts) != 4 || parts[0] != kind {
 		return Scope{}, "", false

@@ -85,7 +85,7 @@ func (a *Archive) proofs(ctx context.Context, s Scope) (map[string][]Proof, erro
 		if err != nil {
 			return nil, fmt.Errorf("list proofs: %w", err)
 		}
-		_, rest, ok := parseKey(kindProof, o.Key, ".json")
+		_, rest, ok := parseKey(kindProof, o.Key)
 		if !ok {
 			continue
 		}

@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ func TestDrillLog(t *testing.T) {
 	add := func(with Description, n int) {
 		log := inDirectory(t, dir, with, s).Archive().Log(scope, "1")
 		if err := log.Append(t.Context(), archive.Segment{Timeline: "1", Name: fmt.Sprintf("%08d", n),
-			Start: fmt.Sprint(n), End: fmt.Sprint(n + 1), Time: time.Unix(int64(1000+n), 0)}, []byte("piece")); err != nil {
+			Start: strconv.Itoa(n), End: strconv.Itoa(n + 1), Time: time.Unix(int64(1000+n), 0)}, []byte("piece")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// MostOutage is how long a store may not answer before a stream that was interrupted is given up: a restart of the store,
-// or of the network to it, is over by then.
+// MostOutage is how long a store may not answer before a stream that was interrupted is given up: a restart of the
+// store, or of the network to it, is over by then.
 const MostOutage = 15 * time.Minute
 
 // ErrUnreachable: the store did not answer, or said that it is too busy. A repeat may help. What a store says of a

@@ -80,5 +80,6 @@ func (s *Store) EnforcesRetention(ctx context.Context) (bool, error) {
 	return true, s.explain(ctx, err, "delete an object whose retention has ended")
 }
 
-// retainProbe is long enough to try a deletion, by a clock that may be two seconds behind, and short enough to wait for.
+// retainProbe is long enough to try a deletion, by a clock that may be two seconds behind, and short enough to wait
+// for.
 const retainProbe = 4 * time.Second
