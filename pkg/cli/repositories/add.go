@@ -50,8 +50,10 @@ Repeated for the same URL, it changes what is given and keeps the rest.`,
   # Have a bucket with object lock refuse to delete backups for 30 days
   kubectl dbop repository add offsite --url s3://backups/team-a --retain 30d
 
-  # Sign with a new key; later, refuse what a lost one signed
+  # Sign with a new key from now on
   kubectl dbop repository add offsite --url s3://backups/team-a --new-signing-key
+
+  # Refuse what a former key signed
   kubectl dbop repository add offsite --url s3://backups/team-a --distrust 1c2d3e4f
 
   # Let restores inside the cluster read what is encrypted
