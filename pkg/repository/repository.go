@@ -118,8 +118,8 @@ type Repository interface {
 	Close() error
 }
 
-// Presence is a Repository whose backups others read by themselves: it says
-// whether all of one is there, without reading it.
+// Presence is a Repository that says whether all of a backup is there, without
+// reading it.
 type Presence interface {
 	// Present compares what is stored with a manifest, which is signed in an object store: ErrDamaged if anything is
 	// missing or of another size, also of the backup that it adds to.

@@ -17,7 +17,7 @@ import (
 // read by the pod that serves it, which opened the data when it was kept.
 func WholeBackup(ctx context.Context, r repository.Repository, m repository.Manifest, e engine.Engine) error {
 	var err error
-	if p, ok := r.(repository.Presence); ok {
+	if p, ok := r.(repository.Presence); ok && podsRead(r) {
 		err = p.Present(ctx, m.ID)
 	} else if err = repository.Check(ctx, r, m.ID, nil); errors.Is(err, errors.ErrUnsupported) {
 		err = readWhole(ctx, r, m, e)
@@ -28,6 +28,12 @@ func WholeBackup(ctx context.Context, r repository.Repository, m repository.Mani
 	return &ops.Error{Kind: ops.Refused, Check: "backup", Message: "backup " + m.ID +
 		" can't be restored, nothing was touched",
 		Hint: "choose another one: " + "kubectl dbop backup list --repository " + r.URL(), Err: err}
+}
+
+// podsRead reports whether pods read backups of a repository by themselves: those of one that has a name.
+func podsRead(r repository.Repository) bool {
+	at, err := ops.ParseRepository(r.URL())
+	return err == nil && at.Kind == repository.KindNamed
 }
 
 func readWhole(ctx context.Context, r repository.Repository, m repository.Manifest, e engine.Engine) error {

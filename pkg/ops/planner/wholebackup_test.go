@@ -24,6 +24,9 @@ type oneBackup struct {
 
 func (o oneBackup) URL() string { return "dir:/backups" }
 
+// Present says that all is there: no byte of it was read.
+func (o oneBackup) Present(context.Context, string) error { return nil }
+
 func (o oneBackup) Reader(context.Context, string) (io.ReadCloser, repository.Manifest, error) {
 	return io.NopCloser(strings.NewReader(o.data)), repository.Manifest{}, o.err
 }
