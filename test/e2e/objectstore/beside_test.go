@@ -14,18 +14,18 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
-// At this bandwidth a backup of slowKeys takes longer than the replacement of a member.
-const besideBandwidth = "48Ki"
+// besideKeys take a minute at the bandwidth, which is longer than the replacement of a member.
+const besideKeys = 2 * slowKeys
 
 // TestBesideABackup: while a Job takes a backup, what would restart its member is refused, another member is replaced,
 // and the backup is whole in the end.
 func TestBesideABackup(t *testing.T) {
 	s := newScene(t, "beside")
-	s.succeeded(s.add("beside", "--new-key-file", s.file("key.txt"), "--bandwidth", besideBandwidth), "repository add")
+	s.succeeded(s.add("beside", "--new-key-file", s.file("key.txt"), "--bandwidth", slowBandwidth), "repository add")
 	s.must("create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "3", "--storage", "512Mi")
 	db, err := s.site.DialEtcd(s.ctx, s.ns, "my-db")
 	s.ok(err)
-	s.ok(harness.FillKeys(s.ctx, db, "kept/", slowKeys, slowValue))
+	s.ok(harness.FillKeys(s.ctx, db, "kept/", besideKeys, slowValue))
 	s.ok(db.Close())
 	p, err := s.cli.Start(s.ctx, "backup", "my-db", "--repository", "offsite", "-n", s.ns)
 	s.ok(err)
