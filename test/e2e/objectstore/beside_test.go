@@ -44,7 +44,8 @@ func TestBesideABackup(t *testing.T) {
 		source, err = s.sourceOfBackup()
 		return err
 	}))
-	s.refused(s.try("restart", "my-db"), 5, source, "would not outlast the step", "kubectl dbop cancel my-db")
+	s.refused(s.try("restart", "my-db"), 5, source, "would not outlast the step",
+		"kubectl dbop -n "+s.ns+" cancel my-db")
 	s.must("member", "replace", "my-db", s.followerBeside(source), "--force", "--yes")
 	select {
 	case r := <-ended:
