@@ -80,10 +80,7 @@ func (l *Executor) proveIntact(ctx context.Context, s ops.State, repo repository
 		err := l.proveInJob(ctx, s, stored, m, readJob{name: job, by: want.By})
 		return l.foundInJob(ctx, repo, m.ID, err)
 	}
-	if err = repository.Check(ctx, repo, m.ID, report); errors.Is(err, errors.ErrUnsupported) {
-		err = readAll(ctx, repo, m, report)
-	}
-	if err != nil {
+	if err := compareBytes(ctx, repo, m, report); err != nil {
 		return l.recordFailure(ctx, repo, want, err)
 	}
 	return l.recordSuccess(ctx, repo, want)
