@@ -74,7 +74,7 @@ func (m *member) configure() string {
 	c := map[string]any{
 		"member": m.id, "token": cmp.Or(m.token, "token"), "directory": m.directory,
 		"sockets": filepath.Join(s.dir, "s-"+string(m.id)),
-		"listen":  m.listen, "peers": peers, "identity": identity, "ballast": 1 << 20, "settings": s.settings,
+		"listen":  m.listen, "peers": peers, "identity": identity, "ballast": 4 << 20, "settings": s.settings,
 		"api": map[string]string{
 			"listen": m.api, "certificate": front["certificate"], "key": front["key"], "authority": front["authority"],
 		},

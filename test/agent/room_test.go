@@ -114,6 +114,7 @@ func (f filler) empty() {
 }
 
 // fillDisk has the primary write into a full volume. The group gives up its ballast, which makes room again at first.
+// The agent starts again meanwhile.
 func (s *story) fillDisk() {
 	p := s.awaitPrimary()
 	g := p.known().Generation
@@ -132,8 +133,20 @@ func (s *story) fillDisk() {
 			s.t.Errorf("%s does not lead any more:\n%s", p.id, s.describe())
 		}
 	}
+	s.restartFull(f, p)
 	f.empty()
 	s.again()
+}
+
+// restartFull has the agent of a member start on its full volume, and take part in the group.
+func (s *story) restartFull(f filler, m *member) {
+	before := m.known().Start
+	m.strike(m.agent, syscall.SIGKILL)
+	s.wait("the agent of "+string(m.id)+" on its full disk", func() bool {
+		f.fill()
+		st := m.status()
+		return st != nil && st.Start > before && st.Quorum
+	})
 }
 
 // fillReplica has a replica receive what its volume has no room for. Clients write on meanwhile.

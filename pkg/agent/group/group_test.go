@@ -226,7 +226,7 @@ func TestFullDisk(t *testing.T) {
 
 func TestPeers(t *testing.T) {
 	t.Parallel()
-	path := t.TempDir() + "/peers.json"
+	path := t.TempDir() + "/peers"
 	p, err := openPeers("token", path)
 	if err != nil {
 		t.Fatal(err)

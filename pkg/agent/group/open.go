@@ -16,6 +16,7 @@ import (
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/certificate"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/lookup"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
@@ -38,7 +39,8 @@ type Config struct {
 	Bootstrap []protocol.MemberID
 	// Election is the time without a word of the leader after which a voter asks for votes.
 	Election time.Duration
-	// Ballast is the size of the file that is given up when the disk is full.
+	// Ballast is how many bytes of the volume are taken while there is room. A part of them is the log's for good. The
+	// others are given up when the disk is full.
 	Ballast int64
 	// Deliver takes events in order. It must not block.
 	Deliver func(protocol.Event)
@@ -53,6 +55,13 @@ type Config struct {
 	find func(ctx context.Context, address string) ([]string, error)
 }
 
+// logFile is in the directory of the group.
+const logFile = "log.db"
+
+// logShare is which part of the ballast is the log's own. A server that lives on a full disk would take what is given
+// up, and the member could not agree to a lease any more.
+const logShare = 4
+
 // Open starts the part of one member. It counts a start, on disk, before it speaks to anybody.
 func Open(c Config) (*Group, error) {
 	g := &Group{
@@ -65,16 +74,16 @@ func Open(c Config) (*Group, error) {
 	if err := os.MkdirAll(c.Directory, 0o700); err != nil {
 		return nil, fmt.Errorf("open the group's directory: %w", err)
 	}
-	inner, err := raftboltdb.New(raftboltdb.Options{Path: filepath.Join(c.Directory, "log.db")})
+	inner, err := raftboltdb.New(raftboltdb.Options{Path: filepath.Join(c.Directory, logFile)})
 	if err != nil {
 		return nil, fmt.Errorf("open the log of the group in %s: %w", c.Directory, err)
 	}
 	g.inner = inner
-	var disk durable = inner
+	var log durable = inner
 	if c.wrap != nil {
-		disk = c.wrap(disk)
+		log = c.wrap(log)
 	}
-	if err := g.open(disk); err != nil {
+	if err := g.open(log); err != nil {
 		return nil, errors.Join(err, inner.Close())
 	}
 	return g, nil
@@ -107,12 +116,13 @@ func (g *Group) open(inner durable) error {
 	if list, err := snapshots.List(); err == nil && len(list) > 0 {
 		end = position{Term: list[0].Term, Index: list[0].Index}
 	}
-	weight := ballast{path: filepath.Join(c.Directory, "ballast"), size: c.Ballast}
+	own := c.Ballast / logShare
+	weight := ballast{path: filepath.Join(c.Directory, "ballast"), size: c.Ballast - own}
 	if g.store, err = newStore(inner, end, weight.free); err != nil {
 		return fmt.Errorf("read the log of the group in %s: %w", c.Directory, err)
 	}
 	g.last = g.store.end().Index
-	if err := weight.fill(); err != nil {
+	if err := errors.Join(disk.Reserve(filepath.Join(c.Directory, logFile), own), weight.fill()); err != nil {
 		c.Report("the volume has no room for the ballast of the group: " + err.Error())
 	}
 	known, err := openPeers(c.Token, filepath.Join(c.Directory, peersFile))

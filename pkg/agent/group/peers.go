@@ -34,7 +34,7 @@ const (
 const helloVersion = 1
 
 // peersFile is in the directory of the group.
-const peersFile = "peers.json"
+const peersFile = "peers"
 
 // rememberInterval is how often what peers hold is written to disk. A rollback that is younger is noticed only by
 // members that did not restart meanwhile.
@@ -52,16 +52,17 @@ type peer struct {
 // peers remembers the members that proved themselves, across restarts.
 type peers struct {
 	token string
-	path  string
 
 	mu    sync.Mutex
+	file  disk.Slots
 	known map[protocol.MemberID]peer
 	saved time.Time
 }
 
 func openPeers(token, path string) (*peers, error) {
-	p := &peers{token: token, path: path, known: map[protocol.MemberID]peer{}}
-	if _, err := disk.Read(path, &p.known); err != nil {
+	p := &peers{token: token, known: map[protocol.MemberID]peer{}}
+	var err error
+	if p.file, _, err = disk.OpenSlots(path, &p.known); err != nil {
 		return nil, fmt.Errorf("find what is known of the other members: %w", err)
 	}
 	return p, nil
@@ -109,7 +110,7 @@ func (p *peers) remember(h hello, address string) error {
 		return nil
 	}
 	p.saved = time.Now()
-	return disk.Replace(p.path, p.known)
+	return p.file.Write(p.known)
 }
 
 // address is where a member proved itself last, or "".

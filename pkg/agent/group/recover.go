@@ -1,9 +1,7 @@
 package group
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/hashicorp/raft"
@@ -46,10 +44,7 @@ func (c Config) recover(config *raft.Config, log durable, snapshots raft.Snapsho
 	_, transport := raft.NewInmemTransport("")
 	err = raft.RecoverCluster(config, machine, log, log, snapshots, transport, alone)
 	if err == nil {
-		err = os.Remove(filepath.Join(c.Directory, peersFile)) // they belong to the incarnation before
-		if errors.Is(err, os.ErrNotExist) {
-			err = nil
-		}
+		err = disk.RemoveSlots(filepath.Join(c.Directory, peersFile)) // they belong to the incarnation before
 	}
 	if err != nil {
 		return fmt.Errorf("begin the incarnation %s: %w", c.Token, err)

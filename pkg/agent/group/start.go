@@ -16,11 +16,11 @@ type start struct {
 	Nonce  uint64 `json:"nonce"`
 }
 
-// nextStart writes the next start to the directory before the agent speaks to anybody.
+// nextStart writes the next start to the directory before the agent speaks to anybody. It does so on a full disk, too.
 func nextStart(directory string) (start, error) {
 	var s start
-	path := filepath.Join(directory, "start.json")
-	if _, err := disk.Read(path, &s); err != nil {
+	file, _, err := disk.OpenSlots(filepath.Join(directory, "start"), &s)
+	if err != nil {
 		return s, fmt.Errorf("find the number of the last start: %w", err)
 	}
 	s.Number++
@@ -29,5 +29,5 @@ func nextStart(directory string) (start, error) {
 		return s, err
 	}
 	s.Nonce = binary.BigEndian.Uint64(nonce[:])
-	return s, disk.Replace(path, s)
+	return s, file.Write(s)
 }

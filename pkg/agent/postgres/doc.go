@@ -4,7 +4,7 @@
 // decides nothing about who is the primary.
 //
 // A volume holds data/pgdata, the data directory; data/copy.json, what identifies this copy of the data and the
-// timelines that it followed; floor.json, the lowest generation whose primary it may follow; and conf, the files of
+// timelines that it followed; floor, the lowest generation whose primary it may follow; and conf, the files of
 // settings. A copy is made aside and renamed. Replicas stream through the agents (package stream), so that their
 // settings never change.
 package postgres

@@ -4,7 +4,7 @@
 // decides nothing about who is the primary.
 //
 // A volume holds data/db, where the server keeps its append-only files; data/copy.json, what identifies this copy of
-// the data and the timelines that it followed; floor.json, the lowest generation whose primary it may follow; and conf,
+// the data and the timelines that it followed; floor, the lowest generation whose primary it may follow; and conf,
 // the files of settings.
 //
 // The server replaces all of its data when its primary asks it to, and it forgets its replication ID when it ends. So

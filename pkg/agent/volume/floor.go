@@ -11,19 +11,20 @@ import (
 // Floor is the lowest generation whose primary a member may follow. It is on disk, so that a member that reported for a
 // generation follows no earlier one after a crash.
 type Floor struct {
-	path    string
+	file    disk.Slots
 	content floorFile
 }
 
-// floorFile is the content of floor.json.
+// floorFile is the content of the file.
 type floorFile struct {
 	Floor protocol.Generation `json:"floor"`
 }
 
 // OpenFloor reads the floor in the directory of a member; it is 0 where none was written.
 func OpenFloor(directory string) (Floor, error) {
-	f := Floor{path: filepath.Join(directory, "floor.json")}
-	_, err := disk.Read(f.path, &f.content)
+	var f Floor
+	var err error
+	f.file, _, err = disk.OpenSlots(filepath.Join(directory, "floor"), &f.content)
 	return f, err
 }
 
@@ -36,7 +37,7 @@ func (f *Floor) Raise(g protocol.Generation) error {
 		return nil
 	}
 	raised := floorFile{Floor: g}
-	if err := disk.Replace(f.path, raised); err != nil {
+	if err := f.file.Write(raised); err != nil {
 		return err
 	}
 	f.content = raised

@@ -31,7 +31,7 @@ func TestFloor(t *testing.T) {
 		t.Errorf("a floor that could not be written is %d: %v", f.Generation(), err)
 	}
 	damaged := t.TempDir()
-	if err := os.WriteFile(filepath.Join(damaged, "floor.json"), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(damaged, "floor"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := OpenFloor(damaged); err == nil {
