@@ -248,7 +248,8 @@ func (a *agent) told(id protocol.MemberID) (at protocol.Position) {
 func (a *agent) node() *protocol.Node {
 	number, nonce, last := a.group.Start()
 	return protocol.New(protocol.Config{
-		ID: a.config.Member, Found: a.config.found(), Start: number, Nonce: nonce, LastIndex: last, Now: guard.Now(),
+		ID: a.config.Member, Found: a.config.found(), Start: number, Nonce: nonce, LastIndex: last,
+		Remembered: a.group.Remembered(), Now: guard.Now(),
 	})
 }
 

@@ -18,6 +18,8 @@ type machine struct {
 	deliver func(protocol.Event)
 	// hurry is called when the members should learn at once that an entry was agreed on.
 	hurry func()
+	// changed has a value when the document is another one than before, but for renewals.
+	changed chan struct{}
 
 	mu       sync.Mutex
 	document protocol.Document
@@ -57,7 +59,17 @@ func (m *machine) apply(index uint64, e protocol.Entry) error {
 	}
 	err := m.document.Apply(index, e)
 	m.deliver(protocol.Applied{Index: index, Entry: e})
+	if !renewal {
+		m.tell()
+	}
 	return err
+}
+
+func (m *machine) tell() {
+	select {
+	case m.changed <- struct{}{}:
+	default:
+	}
 }
 
 // removed reports whether a member was removed: its ID never comes back.
@@ -108,6 +120,7 @@ func (m *machine) Restore(r io.ReadCloser) error {
 	defer m.mu.Unlock()
 	m.document = d
 	m.deliver(protocol.Restored{Document: copied})
+	m.tell()
 	return nil
 }
 

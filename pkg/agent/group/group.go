@@ -23,6 +23,7 @@ type Group struct {
 	store   *store
 	network *network
 	machine *machine
+	memory  memory
 	// calls are made one after the other: each may wait for the leader's disk.
 	calls   chan func()
 	done    chan struct{}

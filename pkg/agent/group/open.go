@@ -66,7 +66,7 @@ const logShare = 4
 func Open(c Config) (*Group, error) {
 	g := &Group{
 		calls: make(chan func(), 64), moved: make(chan struct{}, 1), done: make(chan struct{}),
-		machine:   &machine{deliver: c.Deliver},
+		machine:   &machine{deliver: c.Deliver, changed: make(chan struct{}, 1)},
 		mailboxes: map[protocol.MemberID]*mailbox{}, contact: map[protocol.MemberID]time.Time{},
 	}
 	c.Report = seldom(c.Report)
@@ -125,6 +125,9 @@ func (g *Group) open(inner durable) error {
 	if err := errors.Join(disk.Reserve(filepath.Join(c.Directory, logFile), own), weight.fill()); err != nil {
 		c.Report("the volume has no room for the ballast of the group: " + err.Error())
 	}
+	if g.memory, err = openMemory(c.Directory, c.Token); err != nil {
+		c.Report(err.Error())
+	}
 	known, err := openPeers(c.Token, filepath.Join(c.Directory, peersFile))
 	if err != nil {
 		return err
@@ -156,6 +159,7 @@ func (g *Group) open(inner durable) error {
 	g.hasten()
 	g.running.Go(g.call)
 	g.running.Go(g.keep)
+	g.running.Go(g.remember)
 	g.running.Go(g.tell)
 	g.running.Go(g.network.serve)
 	return nil

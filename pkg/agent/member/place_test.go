@@ -79,6 +79,8 @@ func (p *place) Do(ctx context.Context, job protocol.Job, valid func() bool) err
 	case protocol.Cut:
 		s.Floor = max(s.Floor, job.Generation)
 		s.Upstream, s.Generation, s.Role = "", 0, protocol.Stopped
+	case protocol.Read:
+		s.Role = protocol.Replica
 	case protocol.Promote:
 		if !may {
 			return errors.New("the lease is over")

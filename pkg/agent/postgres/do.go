@@ -29,6 +29,8 @@ func (s *Server) Do(ctx context.Context, job protocol.Job, valid func() bool) er
 		return s.follow(ctx, job)
 	case protocol.Cut:
 		return s.cut(ctx, job)
+	case protocol.Read:
+		return s.settle(ctx, job.Settings)
 	case protocol.Promote:
 		return s.promote(ctx, job, valid)
 	case protocol.Load:

@@ -95,6 +95,8 @@ const (
 	// Cut writes the floor to disk, and then ends whatever the server streams from. A primary is stopped. After it the
 	// position is known.
 	Cut JobKind = "cut"
+	// Read runs the server without an upstream, for clients that read.
+	Read JobKind = "read"
 	// Promote loads the set and then makes the server a primary on the timeline. It reads the deadline before each act.
 	Promote JobKind = "promote"
 	// Load makes the server wait for another set.

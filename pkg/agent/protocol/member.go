@@ -17,7 +17,7 @@ func (n *Node) act() {
 		}
 	case d.System == "":
 		n.initialise()
-	case n.reinitialise():
+	case n.reinitialise(), n.read():
 	case n.server.Volume != "" && n.server.System != d.System:
 		// The data of another database: nothing of it is touched, and it takes no part.
 	case n.primary():
@@ -36,9 +36,9 @@ func (n *Node) act() {
 const catchUpTime = 2 * time.Second
 
 // catchingUp says that entries are applied again which this member held before it started. A server that is started
-// meanwhile would begin with settings that were replaced.
+// meanwhile would begin with settings that were replaced, and one that runs would be given those.
 func (n *Node) catchingUp() bool {
-	return n.server.Role == Stopped && n.doc.Index < n.lastIndex && n.now.Sub(n.startedAt) < catchUpTime
+	return n.doc.Index < n.lastIndex && n.now.Sub(n.beganAt) < catchUpTime
 }
 
 func (n *Node) initialise() {

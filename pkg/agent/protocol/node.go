@@ -18,14 +18,16 @@ type Node struct {
 	nonce uint64
 	// lastIndex is that of the group's log when the agent started.
 	lastIndex uint64
-	// startedAt is when this agent started.
-	startedAt Instant
+	// beganAt is when this agent began to apply entries, or started; agreedAt is when the group agreed on anything last.
+	beganAt, agreedAt Instant
 
-	now    Instant
-	doc    Document
-	halted string
-	server Server
-	job    Job
+	now Instant
+	doc Document
+	// snapshot is set while doc is what this member remembers: entries are applied to it.
+	snapshot *Document
+	halted   string
+	server   Server
+	job      Job
 	// jobSince is when the job began.
 	jobSince Instant
 
@@ -78,19 +80,27 @@ type Config struct {
 	Nonce uint64
 	// LastIndex is the index of the last entry in the log of the group that this agent holds.
 	LastIndex uint64
-	Document  Document
-	Now       Instant
+	// Document is the one that entries are applied to first.
+	Document Document
+	// Remembered is one of this incarnation that was agreed on before this start, or none. It may be an old one, and
+	// counts until the group agrees on something.
+	Remembered *Document
+	Now        Instant
 }
 
 // New returns the node of an agent that starts now, with no process of the server running.
 func New(c Config) *Node {
-	return &Node{
+	n := &Node{
 		id: c.ID, found: c.Found, start: c.Start, nonce: c.Nonce, lastIndex: c.LastIndex, doc: c.Document, now: c.Now,
-		startedAt: c.Now,
+		beganAt: c.Now, agreedAt: c.Now,
 		leaseSeen: c.Now, sealSeen: c.Now, lease: lease{deadlines: map[uint64]Instant{}},
 		contact: map[MemberID]Instant{}, holdSeen: map[string]Instant{}, received: map[MemberID]received{},
 		streamed: map[MemberID]Instant{}, proposed: map[string]Instant{},
 	}
+	if c.Remembered != nil {
+		n.doc, n.snapshot = *c.Remembered, &c.Document
+	}
+	return n
 }
 
 // Document returns the document as this member knows it. The caller must not change it.
@@ -150,7 +160,7 @@ func (n *Node) Step(now Instant, e Event) []Effect {
 	case Applied:
 		n.applied(e)
 	case Restored:
-		n.doc, n.leaseSeen, n.sealSeen, n.witnessed = e.Document, now, now, true
+		n.restored(e.Document)
 	case Halted:
 		n.halted = e.Why
 	case Led:
@@ -210,9 +220,13 @@ func (n *Node) next() {
 }
 
 func (n *Node) applied(e Applied) {
+	if n.snapshot != nil { // all of it is applied again: so it shows whether the log is what was agreed on
+		n.doc, n.snapshot, n.beganAt = *n.snapshot, nil, n.now
+	}
 	if n.halted != "" || e.Index <= n.doc.Index {
 		return
 	}
+	n.agreedAt = n.now
 	lease, phase, generation, planned := n.doc.LeaseNumber, n.doc.Phase, n.doc.Generation, n.doc.Intent != nil
 	if r, ok := e.Entry.(*Renew); ok && r.At == n.doc.Index && r.Chain != n.doc.Chain {
 		n.halted = "the primary agreed on other entries than this member holds: its group state was changed by hand or " +
@@ -244,6 +258,16 @@ func (n *Node) applied(e Applied) {
 	if r, ok := e.Entry.(*Renew); ok && err == nil && r.Member == n.id && r.Process == n.start && r.Nonce == n.nonce {
 		n.renewed(r)
 	}
+}
+
+// restored takes a snapshot. One that is older than what this member remembers counts once something was agreed on.
+func (n *Node) restored(d Document) {
+	if n.snapshot != nil && d.Index < n.doc.Index {
+		n.snapshot = &d
+		return
+	}
+	n.snapshot = nil
+	n.doc, n.leaseSeen, n.sealSeen, n.agreedAt, n.witnessed = d, n.now, n.now, n.now, true
 }
 
 // join makes this start of the agent known.
@@ -286,10 +310,10 @@ func (n *Node) retry() time.Duration {
 }
 
 // do starts a job unless another is at work. A job of a later generation ends the one before it, and so does a stop;
-// a stop in order ends only the wait for clients.
+// a stop in order ends only the wait for clients. Any other ends one for readers.
 func (n *Node) do(job Job) {
 	urgent := n.job.Generation < n.doc.Generation || job.Kind == StopNow && n.job.Kind != StopNow ||
-		job.Kind == StopFast && n.job.Kind == Admit
+		job.Kind == StopFast && n.job.Kind == Admit || job.Kind != Read && n.job.Kind == Read
 	if n.job.Kind != "" && !urgent {
 		return
 	}

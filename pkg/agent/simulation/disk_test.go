@@ -13,7 +13,9 @@ type disk struct {
 	document protocol.Document
 	// snapshot is the index of the document.
 	snapshot int
-	seen     []seen
+	// remembered is a document that was agreed on: as old as that, or newer, or nil.
+	remembered *protocol.Document
+	seen       []seen
 
 	system, volume string
 	copiedIn       protocol.Generation

@@ -131,6 +131,10 @@ func (m *member) applyAgreed() {
 			m.world.apply(m, m.applied, e)
 			m.step(protocol.Applied{Index: uint64(m.applied), Entry: e})
 			m.note(e)
+			if _, renewal := e.(*protocol.Renew); !renewal && m.agent != nil && m.world.rng.IntN(2) == 0 {
+				d := copied(m.world, m.agent.Document())
+				m.disk.remembered = &d
+			}
 		}
 		if m.applied%64 == 0 {
 			m.keepSnapshot()
@@ -152,15 +156,18 @@ func (m *member) keepSnapshot() {
 	if m.agent == nil {
 		return
 	}
-	var d protocol.Document
-	raw, err := m.agent.Document().MarshalSnapshot()
+	m.disk.document, m.disk.snapshot = copied(m.world, m.agent.Document()), m.applied
+}
+
+func copied(w *world, of *protocol.Document) (d protocol.Document) {
+	raw, err := of.MarshalSnapshot()
 	if err == nil {
 		err = d.UnmarshalSnapshot(raw)
 	}
 	if err != nil {
-		m.world.fail("keep a snapshot: %v", err)
+		w.fail("copy a document: %v", err)
 	}
-	m.disk.document, m.disk.snapshot = d, m.applied
+	return d
 }
 
 // group is what the Raft part of an agent does every now and then.

@@ -94,6 +94,10 @@ func (m *member) boot() {
 	}
 	c := protocol.Config{ID: m.id, Start: m.disk.start, Nonce: m.nonce, LastIndex: uint64(len(m.disk.log)), Document: d,
 		Now: m.clock()}
+	if m.disk.remembered != nil {
+		d := copied(w, m.disk.remembered)
+		c.Remembered = &d
+	}
 	if m.founder {
 		c.Found = w.founder
 	}

@@ -60,6 +60,9 @@ func (m *member) perform(job protocol.Job) {
 			m.server = server{}
 		}
 		m.disk.unread = false
+	case protocol.Read:
+		m.disk.unread = false
+		m.server = server{role: protocol.Replica, settings: job.Settings.Version}
 	case protocol.Promote:
 		if !m.armed || !m.unlimited && m.clock() >= m.deadline {
 			return

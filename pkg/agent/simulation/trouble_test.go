@@ -107,8 +107,8 @@ func (m *member) restartJob() {
 	m.when(life, func() {
 		m.observe()
 		for _, kind := range []protocol.JobKind{
-			protocol.Initialise, protocol.Clone, protocol.Follow, protocol.Cut, protocol.Promote, protocol.Load,
-			protocol.Checkpoint, protocol.Admit, protocol.StopFast, protocol.StopNow,
+			protocol.Initialise, protocol.Clone, protocol.Follow, protocol.Cut, protocol.Read, protocol.Promote,
+			protocol.Load, protocol.Checkpoint, protocol.Admit, protocol.StopFast, protocol.StopNow,
 		} {
 			if m.agent != nil {
 				m.step(protocol.Done{Job: protocol.Job{Kind: kind, Generation: m.agent.Document().Generation}})

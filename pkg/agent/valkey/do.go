@@ -29,6 +29,8 @@ func (s *Server) Do(ctx context.Context, job protocol.Job, valid func() bool) er
 		return s.follow(ctx, job)
 	case protocol.Cut:
 		return s.cut(ctx, job)
+	case protocol.Read:
+		return s.read(ctx, job)
 	case protocol.Promote:
 		return s.promote(ctx, job, valid)
 	case protocol.Load:
@@ -102,6 +104,12 @@ func (s *Server) readEnd(ctx context.Context, job protocol.Job) error {
 	if err := s.raiseFloor(job.Generation); err != nil {
 		return err
 	}
+	return s.read(ctx, job)
+}
+
+// read has the server serve what is on disk, without an upstream. Data whose end is not known is not loaded: it would
+// be taken for known then.
+func (s *Server) read(ctx context.Context, job protocol.Job) error {
 	s.upstream.Cut()
 	s.mu.Lock()
 	s.settings.Durability = job.Settings.Durability
