@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -15,6 +16,8 @@ import (
 const (
 	// stoppedWithin is a lease and what it takes to notice that it is over.
 	stoppedWithin = 12 * time.Second
+	// readsWithin is the time after which the last member reads on its own.
+	readsWithin = 30 * time.Second
 	// faultWithin bounds one fault with all that mends it.
 	faultWithin = 15 * time.Minute
 )
@@ -143,13 +146,20 @@ func (x *struck) replicas() (names []string) {
 }
 
 // alone holds of the first primary without its replicas that within a lease it takes no row, not even of a client in
-// its own pod, and that status says what to type.
+// its own pod, and that status says what to type. Reads go on there.
 func (x *struck) alone() {
 	x.Helper()
 	gone := time.Now()
 	x.shared.Down()
 	x.says("recover")
 	time.Sleep(time.Until(gone.Add(stoppedWithin)))
+	x.refuses(x.first)
+	x.ok(harness.Until(x.ctx, readsWithin, "reads at "+x.first, func(context.Context) error {
+		if out := x.asked(x.first, "SELECT count(*) > 0 FROM written"); out != "t" {
+			return errors.New(out)
+		}
+		return nil
+	}))
 	x.refuses(x.first)
 }
 
