@@ -81,6 +81,9 @@ type Member struct {
 	// ArchivedUntil is the time of the last commit that the archive of the log has without a gap, as this member knows;
 	// zero if it does not.
 	ArchivedUntil time.Time `json:"archivedUntil,omitzero"`
+	// ArchivedSince is from when on it knows that nothing is missing there; zero where the database lets no part of its
+	// log go that is not archived.
+	ArchivedSince time.Time `json:"archivedSince,omitzero"`
 	// Overridden are settings that somebody set on this member alone, past those that the members agree on.
 	Overridden []string `json:"overridden,omitempty"`
 	// Readings are what else the engine tells of it: "connections", "12/100". status shows each as a column.

@@ -144,7 +144,7 @@ func (s *sheet) fill(c *v1alpha1.DatabaseCluster) {
 			st.Leader = l.Name
 		}
 		st.LastBackup, st.LastVerifiedBackup = s.state.Cluster.Status.LastBackup, s.state.Cluster.Status.LastVerifiedBackup
-		st.FailedProof = s.state.Cluster.Status.FailedProof
+		st.LastProof, st.FailedProof = s.state.Cluster.Status.LastProof, s.state.Cluster.Status.FailedProof
 	}
 	st.Summary = s.summary(st.Summary)
 	s.conditions(c)

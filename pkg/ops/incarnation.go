@@ -40,7 +40,7 @@ func ReturnToIncarnation(c *v1alpha1.DatabaseCluster, op *v1alpha1.Operation) {
 		from.Bootstrap.Incarnation = now.Incarnation + 1
 		c.Status.Bootstrap = &from.Bootstrap
 		// They may be of the data that is left; the repository has those of this.
-		c.Status.LastBackup, c.Status.LastVerifiedBackup = nil, nil
+		c.Status.LastBackup, c.Status.LastVerifiedBackup, c.Status.LastProof = nil, nil, nil
 	default:
 		c.Status.Bootstrap = &from.Bootstrap
 	}

@@ -26,6 +26,9 @@ type Measures struct {
 	// ArchivedUntil is the time of the last commit that the archive of the log has without a gap; zero if that is not
 	// known, as of an agent that started since, or is older.
 	ArchivedUntil time.Time `json:"archivedUntil,omitzero"`
+	// ArchivedSince is from when on the agent saw that nothing is missing there; zero for a server that lets no part of its
+	// log go that is not archived.
+	ArchivedSince time.Time `json:"archivedSince,omitzero"`
 	// OnlyHere is what a primary loses when another member takes over, each in a few words.
 	OnlyHere []string `json:"onlyHere,omitempty"`
 	// Overridden are settings that somebody set on this server alone, past what the members agree on.
@@ -47,7 +50,7 @@ func (m *Measures) Miss(what string, why error) {
 // stale is what holds of an answer until there is another one.
 func (m Measures) stale(why error) Measures {
 	return Measures{Warnings: m.Warnings, OnlyHere: m.OnlyHere, Overridden: m.Overridden, Closed: m.Closed,
-		ArchivedUntil: m.ArchivedUntil, Stale: brief(why.Error())}
+		ArchivedUntil: m.ArchivedUntil, ArchivedSince: m.ArchivedSince, Stale: brief(why.Error())}
 }
 
 const (

@@ -102,9 +102,13 @@ func (s *Server) ReadLog(_ context.Context, name string) (api.LogFile, []byte, e
 func (s *Server) ConfirmLog(_ context.Context, name, sum string) error {
 	f, ok := s.fork(name)
 	if !ok {
+		waited, _ := s.log.buffer.Files()
 		err := s.log.buffer.Confirm(name, sum)
 		if errors.Is(err, logfile.ErrOther) {
 			return api.Refused{Why: fmt.Sprintf("%s has other bytes here than in the archive", name)}
+		}
+		if err == nil {
+			s.noteArchived(name, waited)
 		}
 		return err
 	}
@@ -142,6 +146,7 @@ func (s *Server) measureLog(m *api.Measures) {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("%s of the log wait for the archive: the logs of the pod "+
 			"NAME-archive-0 say why", waiting))
 	}
+	s.tellArchived(m)
 	if lost > 0 {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("%d files of the log had no room before the archive took them: "+
 			"the log may have a gap; take a backup once the archive works", lost))

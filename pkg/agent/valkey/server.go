@@ -90,6 +90,7 @@ type Server struct {
 	recording bool
 	// confirmedForks are those that the archive has.
 	confirmedForks []string
+	archivedLog    archivedLog
 
 	// least is held while min-replicas-to-write is set.
 	least sync.Mutex

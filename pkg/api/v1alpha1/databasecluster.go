@@ -264,7 +264,10 @@ type DatabaseClusterStatus struct {
 	// LastBackup and LastVerifiedBackup are the newest ones known to this tool.
 	LastBackup         *BackupReference `json:"lastBackup,omitempty"`
 	LastVerifiedBackup *BackupReference `json:"lastVerifiedBackup,omitempty"`
-	// FailedProof is the newest proof of a backup that failed, until one succeeds that answers it.
+	// LastProof is the newest proof of a backup that succeeded, of any level: of the newest backup of which one did.
+	LastProof *BackupProof `json:"lastProof,omitempty"`
+	// FailedProof is the newest proof of a backup that failed, until one succeeds that answers it, or that backup is
+	// deleted.
 	FailedProof *FailedProof `json:"failedProof,omitempty"`
 }
 
@@ -303,4 +306,16 @@ type BackupReference struct {
 	Repository string      `json:"repository"`
 	ID         string      `json:"id"`
 	Time       metav1.Time `json:"time"`
+	// StartedAt is when its stream began, of a backup that was made: what was committed before is in it.
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+	// Log is the token of the incarnation whose log was archived beside it, in the same repository, when it was made; ""
+	// for none. Only that log goes on from it.
+	Log string `json:"log,omitempty"`
+}
+
+// BackupProof says at which level a backup was proven: present, intact or restorable.
+type BackupProof struct {
+	BackupReference `json:",inline"`
+
+	Level string `json:"level"`
 }

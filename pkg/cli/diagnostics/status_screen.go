@@ -42,6 +42,10 @@ func (s statusSheet) lines(now time.Time) [][2]string {
 	add := func(title, format string, args ...any) {
 		out = append(out, [2]string{title, fmt.Sprintf(format, args...)})
 	}
+	if s.Restorable != nil {
+		age := func(t time.Time) string { return printer.Age(now, t) }
+		add("Restorable until:", "%s", s.Restorable.Text(age))
+	}
 	if s.Archive != nil {
 		add("Archived log:", "%s", s.Archive.text())
 	}

@@ -26,7 +26,9 @@ type statusSheet struct {
 	Members            []memberStatus            `json:"members"`
 	LastBackup         *v1alpha1.BackupReference `json:"lastBackup,omitempty"`
 	LastVerifiedBackup *v1alpha1.BackupReference `json:"lastVerifiedBackup,omitempty"`
-	Schedule           *health.Schedule          `json:"schedule,omitempty"`
+	// Restorable is the newest moment that a restore gives back, and when that was proven; none without a backup.
+	Restorable *health.Restorable `json:"restorable,omitempty"`
+	Schedule   *health.Schedule   `json:"schedule,omitempty"`
 	// Archive takes the log, for engines that archive it.
 	Archive *archiveStatus `json:"archive,omitempty"`
 	// Hold keeps members from leading that don't lead now.
@@ -89,7 +91,7 @@ func newStatusSheet(e engine.Engine, s ops.State) statusSheet {
 		LastVerifiedBackup: c.Status.LastVerifiedBackup, Schedule: health.Scheduled(s), Source: s.View.Source,
 		Hold:   s.View.Hold,
 		Paused: c.Spec.Paused, Pause: c.Status.Pause, Unasked: s.Unasked,
-		AgentImage: rules.AgentImage(e, c), Archive: archiveOf(e, s)}
+		AgentImage: rules.AgentImage(e, c), Archive: archiveOf(e, s), Restorable: health.RestorableOf(e, s)}
 	leader, led := s.View.Leader()
 	for _, name := range memberNames(s) {
 		m := memberStatus{Member: s.View.Member(name)}

@@ -30,6 +30,14 @@ func (l *Executor) archiveLog(ctx context.Context, t task) error {
 }
 
 func (l *Executor) unarchive(ctx context.Context, t task) error {
+	err := l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
+		if b := c.Status.LastBackup; b != nil {
+			b.Log = "" // another log would begin with a gap
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("note that no log goes on from the newest backup: %w", err)
+	}
 	return helperpod.DeleteKeeper(ctx, l.Client, t.Cluster, v1alpha1.Archive(t.Cluster.Name))
 }
 

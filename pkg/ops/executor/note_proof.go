@@ -13,8 +13,10 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
+// verifiedNow names a backup that was verified.
 func (l *Executor) verifiedNow(url, id string) *v1alpha1.BackupReference {
 	return &v1alpha1.BackupReference{Repository: url, ID: id, Time: metav1.NewTime(l.Client.Now())}
 }
@@ -26,6 +28,22 @@ func (l *Executor) failedNow(url string, want Proving, err error) *v1alpha1.Fail
 	}
 	return &v1alpha1.FailedProof{Repository: url, ID: want.Backup, Level: string(want.Level),
 		Time: metav1.NewTime(l.Client.Now()), Reason: archive.Brief(reasonOf(err))}
+}
+
+// prove notes a proof that succeeded, and lets go one that failed if it answers that. Of two proofs of one backup the
+// higher level counts, and of two backups the newer one.
+func prove(c *v1alpha1.DatabaseCluster, proven Proving, ref *v1alpha1.BackupReference) {
+	if proven.Level == repository.LevelRestorable {
+		c.Status.LastVerifiedBackup = ref
+	}
+	last := c.Status.LastProof
+	same := last != nil && last.ID == ref.ID && last.Repository == ref.Repository
+	switch {
+	case last == nil, same && proven.Level.Includes(repository.Level(last.Level)),
+		!same && (last.ID <= ref.ID || repository.ClusterOf(last.ID) != repository.ClusterOf(ref.ID)):
+		c.Status.LastProof = &v1alpha1.BackupProof{BackupReference: *ref, Level: string(proven.Level)}
+	}
+	answer(c, proven)
 }
 
 // answer lets go a proof that failed once one succeeded: of that backup, of the same level or a higher one, or of a
@@ -64,14 +82,10 @@ func (l *Executor) NoteProof(ctx context.Context, repo repository.Repository, wa
 			return err
 		}
 		before := c.Status.DeepCopy()
-		switch {
-		case found != nil:
+		if found != nil {
 			c.Status.FailedProof = l.failedNow(repo.URL(), want, found)
-		case want.Level == repository.LevelRestorable:
-			c.Status.LastVerifiedBackup = l.verifiedNow(repo.URL(), want.Backup)
-		}
-		if found == nil {
-			answer(c, want)
+		} else {
+			prove(c, want, l.verifiedNow(repo.URL(), want.Backup))
 		}
 		if equality.Semantic.DeepEqual(before, &c.Status) {
 			return nil
@@ -88,7 +102,21 @@ func (l *Executor) NoteProof(ctx context.Context, repo repository.Repository, wa
 // verifiesNewer reports whether a verified backup is of this cluster as it is now, and no older than the newest one
 // that is known to be verified. The identifiers of the backups of one cluster sort by time.
 func verifiesNewer(c *v1alpha1.DatabaseCluster, m repository.Manifest) bool {
-	b, last := c.Status.Bootstrap, c.Status.LastVerifiedBackup
-	return m.Cluster == c.Name && m.Namespace == c.Namespace && b != nil && m.Incarnation == b.Token &&
+	last := c.Status.LastVerifiedBackup
+	return m.Cluster == c.Name && m.Namespace == c.Namespace && ofThisHistory(c, m) &&
 		(last == nil || last.ID <= m.ID || repository.ClusterOf(last.ID) != repository.ClusterOf(m.ID))
+}
+
+// ofThisHistory reports whether a backup is of the present incarnation of a cluster. An object store keeps the token of
+// it, shortened if it is long, for databases with a log alone; a restore in place changes the cluster's own identifier,
+// too.
+func ofThisHistory(c *v1alpha1.DatabaseCluster, m repository.Manifest) bool {
+	b := c.Status.Bootstrap
+	switch {
+	case b == nil:
+		return false
+	case m.Incarnation == "":
+		return m.Format == archive.Format && m.ClusterID != "" && m.ClusterID == b.ClusterID
+	}
+	return m.Incarnation == b.Token || m.Incarnation == bucket.Incarnation(b.Token)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
@@ -32,7 +33,7 @@ func (l *Executor) backup(ctx context.Context, t task) (ops.Result, error) {
 		return l.backUpInJob(ctx, t.State, t.Step, repo, name)
 	}
 	if have, err := repo.Get(ctx, op.Spec.Backup); err == nil && have.Operation == op.Name {
-		return l.backedUp(ctx, op, measured(have))
+		return l.backedUp(ctx, t.State, have)
 	}
 	if err := holdParent(ctx, repo, op); err != nil {
 		return ops.Result{}, err
@@ -48,7 +49,7 @@ func (l *Executor) backup(ctx context.Context, t task) (ops.Result, error) {
 	if err != nil {
 		return ops.Result{}, err
 	}
-	return l.backedUp(ctx, op, measured(made))
+	return l.backedUp(ctx, t.State, made)
 }
 
 // looseStorage is how many times its capacity a volume may hold: some storage enforces no size.
@@ -140,18 +141,26 @@ func membership(s ops.State) (f engine.SnapshotFacts) {
 }
 
 // backedUp notes the newest backup on the cluster, for status.
-func (l *Executor) backedUp(ctx context.Context, op *v1alpha1.Operation, facts map[string]string) (ops.Result, error) {
-	if err := l.noteBackup(ctx, op.Spec.Repository, op.Spec.Backup); err != nil {
+func (l *Executor) backedUp(ctx context.Context, s ops.State, made repository.Manifest) (ops.Result, error) {
+	id := s.Operation.Spec.Backup
+	if err := l.noteBackup(ctx, s, id, made); err != nil {
 		return ops.Result{}, err
 	}
-	done := map[string]string{v1alpha1.FactBackup: op.Spec.Backup}
-	maps.Copy(done, facts)
+	done := map[string]string{v1alpha1.FactBackup: id}
+	maps.Copy(done, measured(made))
 	return ops.Result{Facts: done}, nil
 }
 
-// noteBackup writes down which backup is the newest.
-func (l *Executor) noteBackup(ctx context.Context, url, id string) error {
+// noteBackup writes down which backup of the operation is the newest, and whether a log goes on from it.
+func (l *Executor) noteBackup(ctx context.Context, s ops.State, id string, made repository.Manifest) error {
+	url := s.Operation.Spec.Repository
 	ref := &v1alpha1.BackupReference{Repository: url, ID: id, Time: metav1.NewTime(l.Client.Now())}
+	if !made.StartedAt.IsZero() {
+		ref.StartedAt = new(metav1.NewTime(made.StartedAt))
+	}
+	if made.Incarnation != "" && health.ArchiveRepository(l.Engine, s) == url {
+		ref.Log = s.Bootstrap().Token
+	}
 	if err := l.change(ctx, func(c *v1alpha1.DatabaseCluster) { c.Status.LastBackup = ref }); err != nil {
 		return fmt.Errorf("note the backup on the cluster: %w", err)
 	}

@@ -41,7 +41,7 @@ func (l *Executor) backUpInJob(ctx context.Context, s ops.State, step ops.Step, 
 	switch {
 	case errors.Is(err, kube.ErrNotFound):
 		if m, err := repo.Get(ctx, op.Spec.Backup); err == nil && m.Operation == op.Name {
-			return l.backedUp(ctx, op, measured(m))
+			return l.backedUp(ctx, s, m)
 		}
 		if step.Member() == "" {
 			return ops.Result{}, fmt.Errorf("job %s is gone, and no member is fit to take a backup from: %w", job,
@@ -72,7 +72,7 @@ func (l *Executor) backUpInJob(ctx context.Context, s ops.State, step ops.Step, 
 	if err := helperpod.DeleteJob(ctx, l.Client, l.Namespace, job); err != nil {
 		return ops.Result{}, fmt.Errorf("remove job %s: %w", job, err)
 	}
-	return l.backedUp(ctx, op, measured(m))
+	return l.backedUp(ctx, s, m)
 }
 
 // jobFailed removes a Job that has failed, and says why it did.

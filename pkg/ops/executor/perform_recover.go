@@ -188,7 +188,7 @@ func (l *Executor) recoverData(ctx context.Context, t task) (ops.Result, error) 
 		return ops.Result{}, fmt.Errorf("remove helper pod %s: %w", pod, err)
 	}
 	id, fact := ops.StoppedBackup(op)
-	return ops.Result{Facts: map[string]string{fact: id}}, l.noteBackup(ctx, op.Spec.Repository, id)
+	return ops.Result{Facts: map[string]string{fact: id}}, l.noteBackup(ctx, t.State, id, repository.Manifest{})
 }
 
 // stoppedFor says why the members don't run whose data is backed up.

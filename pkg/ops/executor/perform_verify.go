@@ -33,10 +33,7 @@ func (l *Executor) verify(ctx context.Context, t task) (ops.Result, error) {
 		return ops.Result{}, notConverted(op, err)
 	}
 	ref := l.verifiedNow(op.Spec.Repository, op.Spec.Backup)
-	if err := l.change(ctx, func(c *v1alpha1.DatabaseCluster) {
-		c.Status.LastVerifiedBackup = ref
-		answer(c, want)
-	}); err != nil {
+	if err := l.change(ctx, func(c *v1alpha1.DatabaseCluster) { prove(c, want, ref) }); err != nil {
 		return ops.Result{}, fmt.Errorf("note the verified backup on the cluster: %w", err)
 	}
 	return ops.Result{Facts: map[string]string{v1alpha1.FactVerified: op.Spec.Backup}}, nil

@@ -34,7 +34,7 @@ func toArchive(m repository.Manifest) (archive.Manifest, error) {
 		Facts: map[string]string{factSnapshot: string(facts)},
 	}
 	if start := m.Facts.LogStart; start != nil {
-		out.Incarnation = incarnation(m.Incarnation)
+		out.Incarnation = Incarnation(m.Incarnation)
 		out.Log = &archive.LogStart{Timeline: start.Timeline, Segment: start.File}
 	}
 	if m.Origin != "" {
@@ -56,8 +56,8 @@ func toArchive(m repository.Manifest) (archive.Manifest, error) {
 // mostIncarnation is how long the token of an incarnation may be in the name of an object.
 const mostIncarnation = 40
 
-// incarnation is a token as names of objects hold it: a long one is a hash.
-func incarnation(token string) string {
+// Incarnation is a token as names of objects hold it: a long one is a hash.
+func Incarnation(token string) string {
 	if len(token) <= mostIncarnation {
 		return token
 	}
@@ -67,7 +67,7 @@ func incarnation(token string) string {
 
 // Log is the archived log of a cluster whose incarnation has that token.
 func (r *Repository) Log(namespace, cluster, token string) *archive.Log {
-	return r.archive.Log(archive.Scope{Namespace: namespace, Cluster: cluster}, incarnation(token))
+	return r.archive.Log(archive.Scope{Namespace: namespace, Cluster: cluster}, Incarnation(token))
 }
 
 // fromArchive is a backup as its manifest tells it.

@@ -166,7 +166,7 @@ func (s *Session) member(a said) engine.Member {
 	m.DataBytes, m.QuotaBytes = st.Server.Measures.DataBytes, st.Server.Measures.MostBytes
 	m.Disk = engine.Disk(st.Server.Disk)
 	m.Closed = st.Server.Measures.Closed
-	m.ArchivedUntil = st.Server.Measures.ArchivedUntil
+	m.ArchivedUntil, m.ArchivedSince = st.Server.Measures.ArchivedUntil, st.Server.Measures.ArchivedSince
 	m.Overridden = st.Server.Measures.Overridden
 	m.Warnings, m.OnlyHere = st.Server.Measures.Warnings, st.Server.Measures.OnlyHere
 	m.Stale = st.Server.Measures.Stale
