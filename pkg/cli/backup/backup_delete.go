@@ -9,7 +9,10 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/command"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -46,6 +49,9 @@ func runBackupDelete(ctx context.Context, f *command.Factory, c *command.Change,
 	if r == nil || ops.KindOf(err) == ops.TimedOut {
 		return err
 	}
+	if errors.Is(err, repository.ErrNotFound) && c.DryRun == command.DryRunNone {
+		noteDeleted(ctx, f, r.URL(), repository.ClusterOf(id), id) // a deletion that was interrupted did not
+	}
 	damaged := errors.Is(err, repository.ErrDamaged)
 	if err != nil && !damaged {
 		return &ops.Error{Kind: ops.Failed, Message: fmt.Sprintf("backup %s in %s", id, r.URL()),
@@ -71,6 +77,7 @@ func runBackupDelete(ctx context.Context, f *command.Factory, c *command.Change,
 		if err := c.Within(ctx, func(ctx context.Context) error { return r.Delete(ctx, id) }); err != nil {
 			return fmt.Errorf("delete backup %s from %s: %w", id, r.URL(), err)
 		}
+		noteDeleted(ctx, f, r.URL(), repository.ClusterOf(id), id)
 	} else {
 		in.Verbed = "deleted (dry run)"
 		if c.DryRun == command.DryRunServer {
@@ -81,6 +88,21 @@ func runBackupDelete(ctx context.Context, f *command.Factory, c *command.Change,
 		return c.Out.Print(f.Streams.Out, "Backup", m)
 	}
 	return c.Report(ctx, in, nil, nil)
+}
+
+// noteDeleted has the record of a cluster tell no more of what is gone. That is done already, so it is not a failure if
+// nobody can be told.
+func noteDeleted(ctx context.Context, f *command.Factory, url, cluster string, ids ...string) {
+	namespace, err := f.Namespace()
+	if err == nil && len(ids) > 0 {
+		var s store.Store
+		if s, err = f.Clients.Store(kube.DryRunNone); err == nil {
+			err = executor.NoteDeleted(ctx, s, namespace, cluster, url, ids)
+		}
+	}
+	if err != nil {
+		f.Note("status may go on to tell of what was deleted: %v", err)
+	}
 }
 
 func backupQuestion(url string, m repository.Manifest, age string) command.Question {

@@ -7,8 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/clitest"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 const spoiled = "my-db-20261121T120000Z-ffff"
@@ -65,6 +68,50 @@ func TestBackupDeleteOfADamagedOne(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(b.Dir, ".local/share/kubectl-dbop/backups", spoiled+"*")); len(left) > 0 {
 		t.Errorf("remains: %v", left)
+	}
+}
+
+// TestBackupDeleteIsNoted: status tells no more of a backup that is deleted, also if a deletion was interrupted before
+// it could say so.
+func TestBackupDeleteIsNoted(t *testing.T) {
+	for name, c := range map[string]struct {
+		interrupted bool
+		args        []string
+		code        int
+		told        bool
+	}{
+		"whole":       {code: exit.Done},
+		"interrupted": {interrupted: true, code: exit.NotFound},
+		"dry run":     {args: []string{"--dry-run=client"}, code: exit.Done, told: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := clitest.New(t)
+			b.CreateCluster("my-db")
+			id := b.Backup("my-db")
+			repo, err := repository.NewDirectory(filepath.Join(b.Dir, ".local/share/kubectl-dbop/backups"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			records := b.Records(kube.DryRunNone)
+			have, err := records.GetCluster(t.Context(), "shop", "my-db")
+			if err != nil {
+				t.Fatal(err)
+			}
+			have.Status.FailedProof = &v1alpha1.FailedProof{Repository: repo.URL(), ID: id, Level: "intact"}
+			if err := records.UpdateCluster(t.Context(), have); err != nil {
+				t.Fatal(err)
+			}
+			if c.interrupted {
+				if err := repo.Delete(t.Context(), id); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := b.Run(append([]string{"backup", "delete", id, "--yes"}, c.args...)...)
+			have, err = records.GetCluster(t.Context(), "shop", "my-db")
+			if err != nil || r.Code != c.code || (have.Status.FailedProof != nil) != c.told {
+				t.Errorf("exit %d, told of %+v, %v\n%s", r.Code, have.Status.FailedProof, err, r.Err)
+			}
+		})
 	}
 }
 

@@ -137,6 +137,7 @@ func runBackupPrune(ctx context.Context, f *command.Factory, c *command.Change, 
 	}); err != nil {
 		return err
 	}
+	noteDeleted(ctx, f, r.URL(), cluster, done.Deleted...)
 	f.Note("%d backups deleted, %d are retained by the store or in use, %d leftovers of unfinished backups collected",
 		len(done.Deleted), len(done.Retained), done.Collected)
 	return nil

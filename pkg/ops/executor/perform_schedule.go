@@ -92,6 +92,9 @@ func (l *Executor) prune(ctx context.Context, t task) (ops.Result, error) {
 		return ops.Result{}, err
 	}
 	r, err := Prune(ctx, repo, p)
+	if err == nil && len(r.Deleted) > 0 {
+		err = NoteDeleted(ctx, l.Store, l.Namespace, l.Name, repo.URL(), r.Deleted)
+	}
 	if err != nil {
 		return ops.Result{}, err
 	}

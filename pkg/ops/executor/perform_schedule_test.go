@@ -49,6 +49,10 @@ func kept(b *opstest.Bench, repo *repository.Directory) []string {
 
 func TestPrune(t *testing.T) {
 	b, repo, ids := backedUpOften(t, 4)
+	told := b.Cluster()
+	told.Status.FailedProof = &v1alpha1.FailedProof{Repository: repo.URL(), ID: ids[0]}
+	told.Status.LastVerifiedBackup = &v1alpha1.BackupReference{Repository: repo.URL(), ID: ids[3]}
+	b.Must(b.Store().UpdateCluster(t.Context(), told))
 	for range 2 { // a repeat finds nothing more to do
 		r, err := perform(b, ops.Step{Action: ops.ActionPrune})
 		b.Must(err)
@@ -58,6 +62,9 @@ func TestPrune(t *testing.T) {
 		if diff := cmp.Diff([]string{ids[1], ids[3], ids[4]}, kept(b, repo)); diff != "" {
 			t.Error(diff)
 		}
+	}
+	if st := b.Cluster().Status; st.FailedProof != nil || st.LastVerifiedBackup == nil {
+		t.Errorf("it tells of proofs %+v, %+v", st.FailedProof, st.LastVerifiedBackup)
 	}
 }
 
