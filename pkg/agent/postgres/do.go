@@ -67,6 +67,9 @@ func (s *Server) stopFast(ctx context.Context) error {
 	if p == nil {
 		return nil
 	}
+	s.mu.Lock()
+	s.asked = p
+	s.mu.Unlock()
 	if err := s.stopArchiver(); err != nil {
 		return err
 	}

@@ -90,6 +90,7 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 	if p == nil {
 		return s.stopped()
 	}
+	s.hasten(p)
 	a, err := s.state(ctx)
 	if err == nil {
 		s.sweep(ctx)

@@ -45,7 +45,9 @@ type Server struct {
 	// archivedLog is how far the archive has the log.
 	archivedLog archivedLog
 
-	proc     *process.Process
+	proc *process.Process
+	// asked is the run of the server that was asked to stop.
+	asked    *process.Process
 	identity datadir.Identity
 	floor    volume.Floor
 	// promoted is the generation for which this run of the server was, or is being, made a primary.
