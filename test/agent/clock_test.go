@@ -26,18 +26,25 @@ type clocks struct {
 
 // clockPrograms builds them, once.
 var clockPrograms = sync.OnceValues(func() (*clocks, error) {
-	directory := filepath.Join(built, "clocks")
+	return makeClocks("clocks", torture() || *allFlag, true)
+})
+
+// bootPrograms builds an agent whose boot clock alone can be set, once: that takes seconds.
+var bootPrograms = sync.OnceValues(func() (*clocks, error) { return makeClocks("boots", true, false) })
+
+func makeClocks(name string, boots, walls bool) (*clocks, error) {
+	directory := filepath.Join(built, name)
 	c := &clocks{agent: filepath.Join(built, "dbop-agent"), library: filepath.Join(directory, "clock.so")}
 	if err := os.Mkdir(directory, 0o755); err != nil {
 		return nil, err
 	}
 	out, err := exec.Command("cc", "-shared", "-fPIC", "-O1", "-o", c.library, "testdata/clock/clock.c").CombinedOutput()
-	if err != nil || !torture() && !*allFlag {
+	if err != nil || !boots {
 		return c, errors.Join(err, complaint(out))
 	}
 	c.agent, c.boots = filepath.Join(directory, "dbop-agent"), true
-	return c, c.build(directory)
-})
+	return c, c.build(directory, walls)
+}
 
 func complaint(out []byte) error {
 	if len(out) == 0 {
@@ -46,8 +53,8 @@ func complaint(out []byte) error {
 	return errors.New(string(out))
 }
 
-// build makes an agent out of changed sources, those of Go's own clock among them.
-func (c *clocks) build(directory string) error {
+// build makes an agent out of changed sources, with walls those of Go's own clock among them.
+func (c *clocks) build(directory string, walls bool) error {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		return err
@@ -61,16 +68,17 @@ func (c *clocks) build(directory string) error {
 	if err != nil {
 		return err
 	}
-	replace := map[string]string{
-		filepath.Join(wall, "shift.go"): filepath.Join(data, "wall.go.txt"),
-		filepath.Join(boot, "shift.go"): filepath.Join(data, "boot.go.txt"),
-	}
-	now, goes := "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n", "\tsec += wallShift()\n"
-	for _, change := range [][3]string{
-		{filepath.Join(wall, "time.go"), now, now + goes},
+	replace := map[string]string{filepath.Join(boot, "shift.go"): filepath.Join(data, "boot.go.txt")}
+	changes := [][3]string{
 		{filepath.Join(boot, "guard.go"), "protocol.Instant(t.Nano())", "protocol.Instant(t.Nano() + bootShift())"},
 		{filepath.Join(boot, "alarm.go"), "unix.NsecToTimespec(int64(at))", "unix.NsecToTimespec(atReal(at))"},
-	} {
+	}
+	if walls {
+		now, goes := "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n", "\tsec += wallShift()\n"
+		replace[filepath.Join(wall, "shift.go")] = filepath.Join(data, "wall.go.txt")
+		changes = append(changes, [3]string{filepath.Join(wall, "time.go"), now, now + goes})
+	}
+	for _, change := range changes {
 		source, err := os.ReadFile(change[0])
 		if err != nil {
 			return err
@@ -104,12 +112,12 @@ type clock struct {
 	wall, boot time.Duration
 }
 
-func newClock(t *testing.T, path string) *clock {
+func newClock(t *testing.T, path string, make func() (*clocks, error)) *clock {
 	t.Helper()
 	if _, err := exec.LookPath("cc"); err != nil {
 		t.Skip("a C compiler is needed to change the clock of a server")
 	}
-	programs, err := clockPrograms()
+	programs, err := make()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,15 +129,43 @@ func newClock(t *testing.T, path string) *clock {
 // set steps the clocks. Processes that run see it at once.
 func (c *clock) set(t *testing.T, wall, boot time.Duration) {
 	t.Helper()
+	if err := c.write(wall, boot); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *clock) write(wall, boot time.Duration) error {
 	c.wall, c.boot = wall, boot
 	f, err := os.OpenFile(c.path, os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	defer f.Close()
-	if err := binary.Write(f, binary.NativeEndian, []int64{int64(wall), int64(boot)}); err != nil {
-		t.Fatal(err)
-	}
+	return errors.Join(binary.Write(f, binary.NativeEndian, []int64{int64(wall), int64(boot)}), f.Close())
+}
+
+// stand has the boot clock stand still, and returns what has it go on as if it never had.
+func (c *clock) stand(t *testing.T) (end func()) {
+	began, over, done := time.Now(), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(5 * time.Millisecond):
+				if err := c.write(c.wall, -time.Since(began)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}()
+	end = sync.OnceFunc(func() {
+		close(over)
+		<-done
+		c.set(t, c.wall, 0)
+	})
+	t.Cleanup(end)
+	return end
 }
 
 // environment has processes read the clock.

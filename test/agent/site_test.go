@@ -38,6 +38,8 @@ type options struct {
 	pipelined bool
 	// clocks has each member have clocks of its own.
 	clocks bool
+	// boots has guard and agent read a boot clock that the test sets.
+	boots bool
 	// engine is PostgreSQL unless another one is named.
 	engine engine
 	// source is a server that the cluster is to follow, sourceSecret a directory with what that asks for.
@@ -193,8 +195,11 @@ func (s *site) add(id protocol.MemberID, initial bool) *member {
 		var d net.Dialer
 		return d.DialContext(ctx, "tcp", m.api)
 	}, s.front.config(s.t, "tool"))
-	if s.options.clocks {
-		m.clock = newClock(s.t, filepath.Join(s.dir, "clock-"+string(id)))
+	switch path := filepath.Join(s.dir, "clock-"+string(id)); {
+	case s.options.clocks:
+		m.clock = newClock(s.t, path, clockPrograms)
+	case s.options.boots:
+		m.clock = newClock(s.t, path, bootPrograms)
 	}
 	return m
 }
