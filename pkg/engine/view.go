@@ -100,11 +100,22 @@ type Member struct {
 	Stale string `json:"stale,omitempty"`
 	// Closed are databases that let no client in, since another cluster took over.
 	Closed []string `json:"closed,omitempty"`
+	// Obstacles are what a leader's data is not converted with to another series.
+	Obstacles []Obstacle `json:"obstacles,omitempty"`
 	// Bases are the full backups since which the member can stream the changes.
 	Bases []BaseOf `json:"bases,omitempty"`
 	// Certificate is what the member showed when it was dialled; nil in plain
 	// text, or if it was not reached at all.
 	Certificate *Presented `json:"certificate,omitempty"`
+}
+
+// Obstacle is something that a person ends by one of some statements.
+type Obstacle struct {
+	// What names it in a few words.
+	What string `json:"what"`
+	// Database is where the statements are carried out; "" is any.
+	Database   string   `json:"database,omitempty"`
+	Statements []string `json:"statements"`
 }
 
 // The values of Member.Auth.

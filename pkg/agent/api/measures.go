@@ -35,11 +35,23 @@ type Measures struct {
 	Overridden []string `json:"overridden,omitempty"`
 	// Closed are databases that let nobody in: another cluster took over, or a person closed them.
 	Closed []string `json:"closed,omitempty"`
+	// Obstacles are what data is not converted with to another major version.
+	Obstacles []Obstacle `json:"obstacles,omitempty"`
 	// Missing is what could not be measured, each with the reason: nothing can be concluded of it.
 	Missing []string `json:"missing,omitempty"`
 	// Stale says why the server did not answer at all; "" if it did. What safety needs is of its last answer then, if
 	// there was one.
 	Stale string `json:"stale,omitempty"`
+}
+
+// Obstacle is something that a person ends by one of some statements.
+type Obstacle struct {
+	// What names it in a few words.
+	What string `json:"what"`
+	// Database is where the statements are carried out; "" is any.
+	Database string `json:"database,omitempty"`
+	// Statements are those of which one ends it.
+	Statements []string `json:"statements"`
 }
 
 // Miss notes what could not be measured, and why.
@@ -50,7 +62,8 @@ func (m *Measures) Miss(what string, why error) {
 // stale is what holds of an answer until there is another one.
 func (m Measures) stale(why error) Measures {
 	return Measures{Warnings: m.Warnings, OnlyHere: m.OnlyHere, Overridden: m.Overridden, Closed: m.Closed,
-		ArchivedUntil: m.ArchivedUntil, ArchivedSince: m.ArchivedSince, Stale: brief(why.Error())}
+		Obstacles: m.Obstacles, ArchivedUntil: m.ArchivedUntil, ArchivedSince: m.ArchivedSince,
+		Stale: brief(why.Error())}
 }
 
 const (

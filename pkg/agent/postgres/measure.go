@@ -80,6 +80,7 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 	if err := tellPrepared(&out, got[7]); err != nil {
 		return api.Measures{}, err
 	}
+	out.Obstacles = obstacles(got[7], got[4])
 	slots, err := slotsFrom(got[6])
 	if err != nil {
 		return api.Measures{}, err

@@ -49,6 +49,9 @@ func (e *Engine) CheckUpgrade(v engine.View, spec v1alpha1.DatabaseClusterSpec, 
 		if err := checkRemoved(v, spec, target); err != nil {
 			return err
 		}
+		if err := checkObstacles(v); err != nil {
+			return err
+		}
 		target = newest
 	}
 	return e.Rules.CheckUpgrade(v, spec, target)

@@ -177,6 +177,9 @@ func (s *Session) member(a said) engine.Member {
 	for _, r := range st.Server.Measures.Readings {
 		m.Readings = append(m.Readings, engine.Reading(r))
 	}
+	for _, o := range st.Server.Measures.Obstacles {
+		m.Obstacles = append(m.Obstacles, engine.Obstacle(o))
+	}
 	for _, b := range st.Server.Bases {
 		m.Bases = append(m.Bases, engine.BaseOf{Backup: b.Backup, Repository: b.Repository})
 	}
