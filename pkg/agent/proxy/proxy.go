@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -44,6 +45,9 @@ const (
 	dialPause = 50 * time.Millisecond
 	// leaderInterval is how often the proxy asks for the leader of the group.
 	leaderInterval = time.Second
+	// closeTime is how long before its deadline a primary lets go of all clients. The guard kills the agent then, and a
+	// killed process keeps its connections for as long as a disk that hangs holds one of its threads.
+	closeTime = 250 * time.Millisecond
 )
 
 // Proxy takes connections of clients.
@@ -100,17 +104,23 @@ func (p *Proxy) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	timer := time.NewTimer(pulse.Next(leaderInterval))
+	timer := time.NewTimer(leaderInterval)
 	defer timer.Stop()
 	var heard protocol.Instant
 	for {
-		now := p.config.Now()
-		apart := now.Sub(heard) >= p.route.Load().Lease
-		if p.config.Leader() != "" {
-			heard, apart = now, false
+		now, why := p.config.Now(), ""
+		left := p.left(now)
+		switch leader := p.config.Leader(); {
+		case left <= 0:
+			why = "the lease of this primary ends"
+		case leader != "":
+			heard = now
+		case now.Sub(heard) >= p.route.Load().Lease:
+			why = "the group is lost for a lease"
 		}
+		apart := why != ""
 		if p.apart.Swap(apart) != apart && apart {
-			p.config.Report("the group is lost for a lease: the ports for clients close")
+			p.config.Report(why + ": the ports for clients close")
 			p.shut()
 		}
 		if !apart {
@@ -120,13 +130,25 @@ func (p *Proxy) Run(ctx context.Context) error {
 		}
 		// A lease that ends says nothing.
 		p.relay.prune()
+		if next := pulse.Next(leaderInterval); left > 0 {
+			timer.Reset(min(left, next))
+		} else {
+			timer.Reset(next)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
-			timer.Reset(pulse.Next(leaderInterval))
 		}
 	}
+}
+
+// left is for how long this member keeps its clients if its lease is not renewed. Who has no lease has none to lose.
+func (p *Proxy) left(now protocol.Instant) time.Duration {
+	if r := p.route.Load(); r.Primary == p.config.Member && r.Until > 0 {
+		return r.Until.Sub(now) - closeTime
+	}
+	return math.MaxInt64
 }
 
 // permit says whether what a server answers may be passed on: the primary of a generation under its lease, or else a

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -218,6 +219,66 @@ func TestProxyReadOnly(t *testing.T) {
 	}
 }
 
+// closes holds that both ports close, and that the sessions there end, although their servers say nothing.
+func (w *world) closes(sessions ...net.Conn) {
+	w.t.Helper()
+	for port, c := range sessions {
+		for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+			if d, err := net.Dial("tcp", w.proxy.ports[port].address); err != nil {
+				break
+			} else if _ = d.Close(); time.Since(began) > 10*time.Second {
+				w.t.Fatalf("port %d is open", port)
+			}
+		}
+		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+		if _, err := c.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			w.t.Errorf("a session goes on at port %d: %v", port, err)
+		}
+	}
+}
+
+// TestProxyLetsGo ends all sessions of a primary before its guard would end the agent: a disk that hangs would keep
+// them. Once the lease is renewed all goes on.
+func TestProxyLetsGo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.proxy.Set(w.route("m1", 1, "m2"))
+	c, _, err1 := w.ask(0)
+	r, _, err2 := w.ask(1)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	w.now.Store(int64(6 * time.Second))
+	time.Sleep(2 * leaderInterval)
+	if !alive(c) || !alive(r) {
+		t.Error("a session ends long before the lease")
+	}
+	w.now.Store(int64(7*time.Second - 200*time.Millisecond))
+	w.closes(c, r)
+	renewed := w.route("m1", 1, "m2")
+	renewed.Until = protocol.Instant(12 * time.Second)
+	w.proxy.Set(renewed)
+	if _, name, err := w.ask(0); name != "m1" || err != nil {
+		t.Errorf("%q serves once the lease is renewed: %v", name, err)
+	}
+}
+
+// TestProxyElsewhere keeps the sessions with another primary up to the end of its lease: the guard there is its own.
+func TestProxyElsewhere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.proxy.Set(w.route("m2", 1))
+	c, _, err := w.ask(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.now.Store(int64(7*time.Second - 1))
+	time.Sleep(2 * leaderInterval)
+	if !alive(c) {
+		t.Error("a session with another member ends before the lease")
+	}
+}
+
 // TestProxyApart closes the ports of a member that lost the group for a lease, and opens them again.
 func TestProxyApart(t *testing.T) {
 	t.Parallel()
@@ -232,18 +293,7 @@ func TestProxyApart(t *testing.T) {
 	}
 	w.leader.Store(false)
 	w.now.Add(int64(8 * time.Second))
-	for port, c := range []net.Conn{c, r} {
-		for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-			if d, err := net.Dial("tcp", w.proxy.ports[port].address); err != nil {
-				break
-			} else if _ = d.Close(); time.Since(began) > 10*time.Second {
-				t.Fatalf("port %d is open", port)
-			}
-		}
-		if alive(c) {
-			t.Errorf("a session goes on at port %d", port)
-		}
-	}
+	w.closes(c, r)
 	w.leader.Store(true)
 	if _, name, err := w.ask(0); name != "m2" || err != nil {
 		t.Errorf("%q serves once the group is back: %v", name, err)

@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -27,7 +28,7 @@ const (
 // diskFaults befall volumes.
 func diskFaults() []fault {
 	return []fault{
-		{name: "disk of the primary stalled", befall: func(x *struck) { x.stall(x.first, x.failedOver) }},
+		{name: "disk of the primary stalled", befall: primaryStalled},
 		{name: "disk of a replica stalled", befall: func(x *struck) { x.stall(x.replicas()[0], x.taken) }},
 		{name: "disk of the primary full", storage: small, befall: primaryFull},
 		{name: "disks of all members full", storage: small, befall: allFull},
@@ -46,6 +47,41 @@ func (x *struck) stall(member string, hold func()) {
 	hold()
 	time.Sleep(time.Until(x.began.Add(stalledFor)))
 	thaw()
+}
+
+// through is a client that writes by the agent of one member, and notes when its session ended.
+const through = `cd /tmp; (n=0; while :; do n=$((n+1)); echo "INSERT INTO written VALUES (-$n);"; sleep 0.1; done |
+psql -q -v ON_ERROR_STOP=1 "host=%s-0.db port=9743 sslmode=require $WAITS"; echo $? >ended) >/dev/null 2>&1 &
+sleep 2`
+
+// primaryStalled: a session through the agent of the primary, which can't end while its disk hangs, ends as others do.
+func primaryStalled(x *struck) {
+	x.besideWriter(fmt.Sprintf(through, x.first))
+	if x.sql("SELECT count(*) > 5 FROM written WHERE n < 0") != "t" {
+		x.Fatal("the session through the agent of the primary writes nothing")
+	}
+	x.stall(x.first, func() {
+		x.failedOver()
+		x.ok(harness.Until(x.ctx, time.Until(x.began.Add(stalledFor-time.Second)), "the session to end",
+			func(context.Context) error {
+				if x.besideWriter("cat /tmp/ended 2>&1; true") == "2" {
+					return nil
+				}
+				return errors.New("it goes on")
+			}))
+		x.Logf("the session through the agent of the primary ended within %s", time.Since(x.began))
+	})
+}
+
+// besideWriter runs a script in the pod of the writer.
+func (x *struck) besideWriter(script string) string {
+	x.Helper()
+	r, err := x.site.Kubectl(x.TempDir()).Run(x.ctx, "-n", x.ns, "exec", "db-writer", "--", "sh", "-c", script)
+	x.ok(err)
+	if r.Code != 0 {
+		x.Fatalf("expected success:\n%s", r)
+	}
+	return strings.TrimSpace(r.Stdout)
 }
 
 // primaryFull: the server of the primary ends for want of room, and another member leads. What filled the volume stays;
