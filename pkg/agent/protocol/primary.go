@@ -25,8 +25,7 @@ func (n *Node) serve() {
 	case promoted:
 		n.changeSet()
 		n.plan()
-	case d.Phase == Serving && l.promoted != d.Generation && l.valid(d.Generation, n.now) &&
-		(n.job.Kind == "" || n.job.Kind == Read):
+	case d.Phase == Serving && l.promoted != d.Generation && l.valid(d.Generation, n.now) && n.free():
 		l.promoted, l.promotedAt = d.Generation, n.now
 		n.arm()
 		n.do(Job{Kind: Promote, Timeline: d.Timeline, Set: d.Set()})

@@ -12,3 +12,6 @@ func (n *Node) read() bool {
 	n.do(Job{Kind: Read})
 	return true
 }
+
+// free says that no job is at work but one for readers, which gives way.
+func (n *Node) free() bool { return n.job.Kind == "" || n.job.Kind == Read }

@@ -57,7 +57,7 @@ func changes() []change {
 		{"every primary is taken for a sole voter", "document.go",
 			"return len(d.Voters) == 1 && d.Voters[0] == d.Primary && d.OfferedVote == \"\"", "return true"},
 		{"a primary acts before its lease is agreed", "primary.go",
-			"l.promoted != d.Generation && l.valid(d.Generation, n.now) && n.job", "l.promoted != d.Generation && n.job"},
+			"l.promoted != d.Generation && l.valid(d.Generation, n.now) && n.free", "l.promoted != d.Generation && n.free"},
 		{"timelines are counted from the reports alone", "choose.go",
 			"max(d.Timeline, d.Published.Timeline, highest(d.Reports)) + 1", "highest(d.Reports) + 1"},
 		{"a fast stop does not wait for the target", "primary.go",
