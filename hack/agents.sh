@@ -12,7 +12,7 @@ if [ "$(id -u)" != 0 ]; then
 	exit 1
 fi
 # What only a later version shows. make torture runs the tests that the version of this machine went through, too.
-others='TestConvert$|TestConvertLinked$|TestConvertCloned$|TestIncremental'
+others='TestConvert$|TestConvertLinked$|TestConvertCloned$|TestConvertBroken$|TestIncremental'
 whole=
 if [ "${DBOP_TORTURE:-}" = all ]; then
 	others='TestConvert|TestTargets|TestRandomMoments|TestStockRestore|TestCheckData|TestIncremental|TestMoveBackMajor' whole=yes

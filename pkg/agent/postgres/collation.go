@@ -23,6 +23,11 @@ FROM pg_database WHERE datcollversion <> pg_database_collation_actual_version(oi
 	indexOrders = `WITH used AS MATERIALIZED (SELECT DISTINCT o.id FROM pg_index i, unnest(i.indcollation) AS o(id))
 SELECT c.oid::regcollation::text FROM used JOIN pg_collation c ON c.oid = used.id
 WHERE c.collprovider <> 'd' AND c.collversion <> pg_collation_actual_version(c.oid) ORDER BY 1`
+	// invalid are indexes that no query takes, and nobody is at work on: a conversion gave one up, or CREATE INDEX
+	// CONCURRENTLY failed. Those of partitioned tables wait for their parts. A replica does not see who is at work.
+	invalid = `SELECT format('REINDEX INDEX %s', k.oid::regclass) FROM pg_index i JOIN pg_class k ON k.oid = i.indexrelid
+WHERE NOT i.indisvalid AND k.relkind = 'i' AND NOT pg_is_in_recovery()
+ AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.index_relid = k.oid) ORDER BY 1`
 	// people can't be let into a database whose DROP was interrupted: it has a limit of -2.
 	people = `SELECT datname FROM pg_database WHERE datallowconn AND datconnlimit <> -2 ORDER BY 1`
 
@@ -119,7 +124,7 @@ func (s *Server) readOrders(ctx context.Context) (warnings []string, err error) 
 	}
 	var failed []error
 	for _, d := range got[0] {
-		names, err := s.otherOrders(ctx, d[0])
+		names, remake, err := s.otherOrders(ctx, d[0])
 		if err != nil {
 			failed = append(failed, fmt.Errorf("in the database %q: %w", d[0], err))
 		}
@@ -128,18 +133,37 @@ func (s *Server) readOrders(ctx context.Context) (warnings []string, err error) 
 				"version of a library ordered their text; REINDEX them, then ALTER COLLATION name REFRESH VERSION",
 				d[0], strings.Join(names, ", ")))
 		}
+		if len(remake) > 0 {
+			warnings = append(warnings, fmt.Sprintf("indexes of the database %q could not be made, and no query takes them; "+
+				"%s ends that, once the rows are gone that it complains of", d[0], told(remake)))
+		}
 	}
 	return warnings, errors.Join(failed...)
 }
 
-// otherOrders are the collations of indexes of a database that another version of a library ordered.
-func (s *Server) otherOrders(ctx context.Context, database string) (names []string, err error) {
-	used, err := s.OnceIn(ctx, database, indexOrders)
-	if err != nil {
-		return nil, err
+// mostRemade is how many statements a warning names.
+const mostRemade = 3
+
+// told are the first of some statements.
+func told(statements []string) string {
+	if more := len(statements) - mostRemade; more > 0 {
+		return strings.Join(statements[:mostRemade], ", ") + fmt.Sprintf(", and so on for %d more,", more)
 	}
-	for _, row := range used[0] {
+	return strings.Join(statements, ", ")
+}
+
+// otherOrders are the collations of indexes of a database that another version of a library ordered, and the statements
+// that make its invalid indexes again.
+func (s *Server) otherOrders(ctx context.Context, database string) (names, remake []string, err error) {
+	got, err := s.OnceIn(ctx, database, indexOrders+"; "+invalid)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, row := range got[0] {
 		names = append(names, row[0])
 	}
-	return names, nil
+	for _, row := range got[1] {
+		remake = append(remake, row[0])
+	}
+	return names, remake, nil
 }

@@ -66,4 +66,8 @@ func TestCollations(t *testing.T) {
 	m.sql(`ALTER DATABASE "my shop" REFRESH COLLATION VERSION`)
 	m.sql(`ALTER COLLATION "de-x-icu" REFRESH VERSION`)
 	warned()
+	m.sql("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'words_word_idx'::regclass")
+	warned(`of the database "postgres" could not be made, and no query takes them; REINDEX INDEX public.words_word_idx ends`)
+	m.sql("REINDEX INDEX words_word_idx")
+	warned()
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres/private"
 )
 
@@ -28,6 +29,12 @@ const (
 	explicit = `SELECT DISTINCT format('REINDEX INDEX %s', k.oid::regclass) FROM pg_class k ` +
 		`JOIN pg_index i ON i.indexrelid = k.oid, unnest(i.indcollation) AS o(id) JOIN pg_collation c ON c.oid = o.id ` +
 		`WHERE k.relkind = 'i' AND c.collprovider IN ('i', 'c') AND c.collname NOT IN ('C', 'POSIX')`
+	// every are commands that make all indexes of people again.
+	every = `SELECT format('REINDEX INDEX %s', k.oid::regclass) FROM pg_class k ` +
+		`JOIN pg_namespace n ON n.oid = k.relnamespace ` +
+		`WHERE k.relkind = 'i' AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'`
+	// one begins each of those commands.
+	one = "REINDEX INDEX "
 	// versions are commands that write down the present versions. The server refuses it where none was written. Orders
 	// of the system have them already: they were made with the empty database.
 	versions = `SELECT format('ALTER COLLATION %s REFRESH VERSION', oid::regcollation) FROM pg_collation ` +
@@ -81,12 +88,34 @@ func (u Upgrade) reindex(ctx context.Context, s private.Server, database string)
 	}
 	if len(due) > 0 && due[0] == everything {
 		err = u.do(s.Command(ctx, "reindexdb", "--host", s.Sockets, "--username", u.User, "--dbname", quote(database)))
-		due = slices.DeleteFunc(due[1:], func(command string) bool { return strings.HasPrefix(command, "REINDEX ") })
+		due = slices.DeleteFunc(due[1:], func(command string) bool { return strings.HasPrefix(command, one) })
+		if err != nil && u.inPlace() {
+			all, asked := u.ask(ctx, s, database, every)
+			due, err = append(all, due...), asked
+		}
 	}
 	if err != nil {
 		return err
 	}
-	return u.each(ctx, s, database, due)
+	if err = u.each(ctx, s, database, due); err != nil && u.inPlace() {
+		return u.remake(ctx, s, database, due)
+	}
+	return err
+}
+
+// remake runs the commands once more. An index that can't be made again, of which the rows are at fault, must not keep
+// data from serving that has no way back: it is given up, so that no query takes it, and who reads the status is told.
+// A lack of room is nothing of that kind: with more of it a repeat goes on.
+func (u Upgrade) remake(ctx context.Context, s private.Server, database string, commands []string) error {
+	careful := slices.Clone(commands)
+	for i, command := range careful {
+		if index, remakes := strings.CutPrefix(command, one); remakes {
+			careful[i] = "DO " + local.Literal("BEGIN EXECUTE "+local.Literal(command)+"; EXCEPTION "+
+				"WHEN insufficient_resources OR operator_intervention OR system_error THEN RAISE; WHEN others THEN "+
+				"UPDATE pg_index SET indisvalid = false WHERE indexrelid = "+local.Literal(index)+"::regclass; END")
+		}
+	}
+	return u.each(ctx, s, database, careful)
 }
 
 // each runs commands, each in a transaction of its own.

@@ -198,9 +198,12 @@ const mostJobs = 8
 // jobs is how many databases are converted at once.
 func jobs() string { return strconv.Itoa(min(runtime.GOMAXPROCS(0), mostJobs)) }
 
+// inPlace says that the data is converted on the volume of its member.
+func (u Upgrade) inPlace() bool { return u.target != "" }
+
 // remedy is what helps where data can't be converted.
 func (u Upgrade) remedy() string {
-	if u.target != "" {
+	if u.inPlace() {
 		return "change that in the database"
 	}
 	return "change that in the database that was backed up, and take a backup of it"
