@@ -11,6 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	contract "github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	engines "github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres/basebackup"
 )
 
 // TestTargets brings a backup to targets of every kind. What is not in the log is an error, and never other data.
@@ -52,6 +53,11 @@ func TestTargets(t *testing.T) {
 	stop()
 	<-ended
 	spool := s.spool(t, collector)
+	last, err := basebackup.ParseLSN(w.End)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unused := basebackup.FormatLSN(last - 8) // the file was switched before it was full
 	for name, test := range map[string]struct {
 		to   v1alpha1.RecoveryTarget
 		want string
@@ -71,7 +77,9 @@ func TestTargets(t *testing.T) {
 			says: "restore point early was never reached: the archived log of timeline " + w.Timeline},
 		"a transaction to come": {to: v1alpha1.RecoveryTarget{Transaction: "4000000000"},
 			says: "transaction 4000000000 was never reached"},
-		"a place before the backup": {to: v1alpha1.RecoveryTarget{LSN: start}, says: "comes before the backup is complete"},
+		"a place before the backup": {to: v1alpha1.RecoveryTarget{LSN: start},
+			says: "comes before the backup is complete"},
+		"a place behind the last record": {to: v1alpha1.RecoveryTarget{LSN: unused}, says: unused + " was never reached"},
 		"a moment to come": {to: v1alpha1.RecoveryTarget{Time: "2100-01-01T00:00:00Z"},
 			says: "2100-01-01T00:00:00Z was never reached"},
 	} {
