@@ -26,8 +26,9 @@ func newBackupPrune(f *command.Factory) *cobra.Command {
 		Long: `Delete scheduled backups of one cluster that no rule keeps. Without a rule those of the cluster's own schedule
 count, in the repository that it writes to. Those that no schedule took stay, and so do the newest one, the newest that
 was restored and compared, what somebody is about to load, and what is damaged or signed by no trusted key. In a
-repository that has a name ages count by the store's clock, and abandoned uploads are collected too. What goes was shown
-before: after the question another one may stay, and none is added.
+repository that has a name ages count by the store's clock, and abandoned uploads are collected too, as is the archived
+log that no backup needs which stays. What goes was shown before: after the question another one may stay, and none is
+added.
 
 With --dry-run it only says what stays, and why.`,
 		Example: `  # See what would stay of a week, and of a month in weeks
@@ -94,7 +95,7 @@ func runBackupPrune(ctx context.Context, f *command.Factory, c *command.Change, 
 			return err
 		}
 		var damaged []*repository.Damaged
-		shown, damaged, err = planPrune(ctx, f, r, cluster, by)
+		shown, damaged, err = planPrune(ctx, f, r, cluster, by, true)
 		for _, d := range damaged {
 			f.Note("%s is damaged: it stays, and is no reason to delete another: %v", d.ID, d.Err)
 		}
@@ -111,15 +112,16 @@ func runBackupPrune(ctx context.Context, f *command.Factory, c *command.Change, 
 		return err
 	}
 	if c.DryRun != command.DryRunNone {
-		f.Note("%d of %d backups would be deleted (dry run)", len(gone), len(shown.Decisions))
+		f.Note("%d of %d backups%s would be deleted (dry run)", len(gone), len(shown.Decisions), andLog(segmentsOf(shown)))
 		return nil
 	}
-	if len(gone) > 0 && !c.Yes {
+	if n := segmentsOf(shown); len(gone)+n > 0 && !c.Yes {
 		namespace, err := f.Namespace()
 		if err != nil {
 			return err
 		}
-		q := command.Question{What: fmt.Sprintf("Delete %d backups of %s from %s", len(gone), cluster, r.URL()), Lost: gone}
+		q := command.Question{What: fmt.Sprintf("Delete %d backups%s of %s from %s", len(gone), andLog(n), cluster, r.URL()),
+			Lost: gone}
 		if err := f.Confirm(ctx, command.Intent{Namespace: namespace, Subject: "repository/" + r.URL()}, q); err != nil {
 			return err
 		}
@@ -127,7 +129,7 @@ func runBackupPrune(ctx context.Context, f *command.Factory, c *command.Change, 
 	var done *archive.Result
 	if err := c.Within(ctx, func(ctx context.Context) error {
 		// The answer may have taken long: what is needed by now stays, too.
-		now, _, err := planPrune(ctx, f, r, cluster, by)
+		now, _, err := planPrune(ctx, f, r, cluster, by, false)
 		if err != nil {
 			return err
 		}
@@ -138,9 +140,25 @@ func runBackupPrune(ctx context.Context, f *command.Factory, c *command.Change, 
 		return err
 	}
 	noteDeleted(ctx, f, r.URL(), cluster, done.Deleted...)
-	f.Note("%d backups deleted, %d are retained by the store or in use, %d leftovers of unfinished backups collected",
-		len(done.Deleted), len(done.Retained), done.Collected)
+	f.Note("%d backups%s deleted, %d are retained by the store or in use, %d leftovers of unfinished backups collected",
+		len(done.Deleted), andLog(done.Segments), len(done.Retained), done.Collected)
 	return nil
+}
+
+// segmentsOf counts what a plan lets go of the log.
+func segmentsOf(p *archive.Plan) (n int) {
+	for _, l := range p.Log {
+		n += l.Segments
+	}
+	return n
+}
+
+// andLog says how many segments of the log go beside backups.
+func andLog(segments int) string {
+	if segments == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d segments of the log", segments)
 }
 
 // rules are what was typed, else what the cluster's own schedule keeps.
@@ -167,7 +185,7 @@ func rules(ctx context.Context, f *command.Factory, url, cluster string, by arch
 
 // planPrune spares what somebody in the namespace is about to load.
 func planPrune(ctx context.Context, f *command.Factory, r repository.Repository, cluster string,
-	by archive.Retention) (*archive.Plan, []*repository.Damaged, error) {
+	by archive.Retention, show bool) (*archive.Plan, []*repository.Damaged, error) {
 	keep, err := neededHere(ctx, f)
 	if err != nil {
 		return nil, nil, err
@@ -177,13 +195,14 @@ func planPrune(ctx context.Context, f *command.Factory, r repository.Repository,
 		return nil, nil, err
 	}
 	return executor.PlanPrune(ctx, r, executor.Pruning{Namespace: namespace, Cluster: cluster, By: by, Needed: keep,
-		Now: f.Now()})
+		Engine: f.EngineNamed, Show: show, Now: f.Now()})
 }
 
 // pruneSheet is what prune says, for machines.
 type pruneSheet struct {
 	Decisions []archive.Decision `json:"decisions"`
 	Unsigned  []archive.Entry    `json:"unsigned,omitempty"`
+	Log       []archive.Part     `json:"log,omitempty"`
 }
 
 // showPrune prints the plan and names what goes.
@@ -200,8 +219,12 @@ func showPrune(f *command.Factory, out *printer.Output, plan *archive.Plan) ([]s
 	for _, e := range plan.Unsigned {
 		f.Note("%s is signed by nobody who is trusted here: it stays, and is no reason to delete another", e.ID)
 	}
+	for _, l := range plan.Log {
+		f.Note("LOG: %d segments (%s) of timeline %s are needed by no backup that stays", l.Segments, printer.Size(l.Bytes),
+			l.Timeline)
+	}
 	if !out.Human() {
-		return gone, out.Print(f.Results(), "BackupPrune", pruneSheet{plan.Decisions, plan.Unsigned})
+		return gone, out.Print(f.Results(), "BackupPrune", pruneSheet{plan.Decisions, plan.Unsigned, plan.Log})
 	}
 	return gone, t.Print(f.Results(), "")
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
 // objectStore is a repository that plans by itself. Each of its plans lets other backups go.
@@ -24,6 +25,7 @@ type objectStore struct {
 	repository.Repository
 
 	plans [][]string
+	log   []archive.Part
 	// slow waits in what it names until its time is over.
 	slow    string
 	deleted []string
@@ -50,8 +52,12 @@ func (s *objectStore) Delete(ctx context.Context, id string) error {
 	return s.wait(ctx, "delete")
 }
 
-func (s *objectStore) Plan(ctx context.Context, _ string, _ archive.Retention, keep map[string]bool) (*archive.Plan,
-	error) {
+func (s *objectStore) PlanLog(_ context.Context, p *archive.Plan) error {
+	p.Log = s.log
+	return nil
+}
+
+func (s *objectStore) Plan(ctx context.Context, _ string, in bucket.Pruning) (*archive.Plan, error) {
 	if err := s.wait(ctx, "plan"); err != nil {
 		return nil, err
 	}
@@ -62,7 +68,7 @@ func (s *objectStore) Plan(ctx context.Context, _ string, _ archive.Retention, k
 		e := archive.Entry{ID: id, Attempt: id, Scheduled: true}
 		p.Decisions = append(p.Decisions, archive.Decision{Entry: e, Keep: !slices.Contains(goes, id)})
 	}
-	for id := range keep {
+	for id := range in.Keep {
 		p.Keep(id, "it is needed")
 	}
 	return p, nil
@@ -102,6 +108,40 @@ func TestPruneDeletesWhatWasShown(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, s.deleted); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestPruneShowsTheLog: what goes of the log is shown, and nothing of it goes without a yes.
+func TestPruneShowsTheLog(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		in   string
+		code int
+		says []string
+	}{
+		"dry run": {[]string{"--dry-run"}, "", exit.Done, []string{
+			"LOG: 12 segments (192MiB) of timeline 2 are needed by no backup that stays",
+			"0 of 3 backups and 12 segments of the log would be deleted (dry run)"}},
+		"JSON": {[]string{"--dry-run", "-o", "json"}, "", exit.Done, []string{`"timeline": "2"`}},
+		"no":   {nil, "n\n", exit.Failed, []string{"Delete 0 backups and 12 segments of the log of my-db from offsite"}},
+		"yes":  {nil, "y\n", exit.Done, []string{"0 backups deleted"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := clitest.New(t)
+			s := &objectStore{plans: [][]string{nil, nil},
+				log: []archive.Part{{Incarnation: "1", Timeline: "2", Segments: 12, Bytes: 192 << 20}}}
+			b.Stores = map[string]repository.Repository{"offsite": s}
+			b.Tty, b.In = true, strings.NewReader(c.in)
+			r := b.Run(append([]string{"backup", "prune", "my-db", "--repository", "offsite"}, c.args...)...)
+			for _, says := range c.says {
+				if !strings.Contains(r.Out+r.Err, says) {
+					t.Errorf("it does not say %q", says)
+				}
+			}
+			if r.Code != c.code || (c.code != exit.Done) != (len(s.plans) == 1) && len(c.args) == 0 {
+				t.Errorf("exit %d, %d plans left\n%s%s", r.Code, len(s.plans), r.Out, r.Err)
 			}
 		})
 	}

@@ -3,9 +3,11 @@ package executor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/repositories"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
@@ -87,7 +89,7 @@ func (l *Executor) prune(ctx context.Context, t task) (ops.Result, error) {
 		return ops.Result{}, err
 	}
 	p, _, err := PlanPrune(ctx, repo, Pruning{Namespace: l.Namespace, Cluster: l.Name, By: by, Needed: needed,
-		Now: l.Client.Now()})
+		Engine: l.engineNamed, Now: l.Client.Now()})
 	if err != nil {
 		return ops.Result{}, err
 	}
@@ -99,6 +101,14 @@ func (l *Executor) prune(ctx context.Context, t task) (ops.Result, error) {
 		return ops.Result{}, err
 	}
 	return ops.Result{Facts: map[string]string{v1alpha1.FactPruned: strconv.Itoa(len(r.Deleted))}}, nil
+}
+
+// engineNamed knows the engine of the cluster alone: a log of another one stays.
+func (l *Executor) engineNamed(name string) (engine.Engine, error) {
+	if name != l.Engine.Name() {
+		return nil, fmt.Errorf("engine %s is not that of %s", name, l.Name)
+	}
+	return l.Engine, nil
 }
 
 // needed names the backups that somebody in this namespace is about to load.

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
+	"github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
 // Pruning says which backups of a cluster stay.
@@ -17,13 +19,18 @@ type Pruning struct {
 	By                 archive.Retention
 	// Needed stay whatever By says, see Needed.
 	Needed map[string]bool
+	// Engine says which engine has a name.
+	Engine func(name string) (engine.Engine, error)
+	// Show has the plan tell what goes of the log.
+	Show bool
 	// Now is when the ages count from, where the repository has no clock of its own.
 	Now time.Time
 }
 
 // selfPruning is a repository that prunes by itself: by the store's clock, by signatures and by holds.
 type selfPruning interface {
-	Plan(ctx context.Context, cluster string, by archive.Retention, keep map[string]bool) (*archive.Plan, error)
+	Plan(ctx context.Context, cluster string, in bucket.Pruning) (*archive.Plan, error)
+	PlanLog(ctx context.Context, p *archive.Plan) error
 	Prune(ctx context.Context, p *archive.Plan) (*archive.Result, error)
 }
 
@@ -32,7 +39,10 @@ type selfPruning interface {
 func PlanPrune(ctx context.Context, repo repository.Repository, in Pruning) (*archive.Plan, []*repository.Damaged,
 	error) {
 	if own, ok := repo.(selfPruning); ok {
-		p, err := own.Plan(ctx, in.Cluster, in.By, in.Needed)
+		p, err := own.Plan(ctx, in.Cluster, bucket.Pruning{By: in.By, Keep: in.Needed, Engine: in.Engine})
+		if err == nil && in.Show {
+			err = own.PlanLog(ctx, p)
+		}
 		return p, nil, err
 	}
 	all, err := repo.List(ctx, in.Cluster)

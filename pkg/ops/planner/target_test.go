@@ -33,6 +33,8 @@ func (counted) CheckTarget(_ engine.LogWindow, t v1alpha1.RecoveryTarget) (v1alp
 
 func (counted) LogTimeline(string) string { return "1" }
 
+func (counted) SpareLog([]engine.LogStart, []engine.LogFile) []engine.LogFile { return nil }
+
 func (counted) ArchiveInterval(v1alpha1.DatabaseClusterSpec) string { return "" }
 
 func (counted) Forward(context.Context, string, engine.ForwardTo) error {

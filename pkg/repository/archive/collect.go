@@ -89,6 +89,25 @@ func (a *Archive) collect(ctx context.Context, s Scope, now time.Time) (collecte
 	return collected + swept, left, err
 }
 
+// underWay reports whether something of an unfinished backup stays, as collect finds it.
+func (a *Archive) underWay(ctx context.Context, s Scope, now time.Time) (bool, error) {
+	all, err := a.leftovers(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	holds, err := a.holds(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	for attempt, l := range all {
+		held := slices.ContainsFunc(holds[attempt], func(h Hold) bool { return h.Until.After(now) })
+		if l.unfinished && (held || now.Sub(l.last) < abandonedAfter) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // leftovers lists attempts without a manifest.
 func (a *Archive) leftovers(ctx context.Context, s Scope) (map[string]*leftover, error) {
 	// The manifests come last: an attempt that ends meanwhile is in one list or in the other.

@@ -18,11 +18,22 @@ type Plan struct {
 	// Unsigned are backups whose manifests no trusted key signed for their names. They are never deleted, and
 	// never a reason to delete another. What they add to stays, and so does their log.
 	Unsigned []Entry
+	// Log is what goes of the log, once PlanLog has told it.
+	Log []Part
 
 	// retained are the identifiers of backups that stay for the store alone, and of what these add to.
 	retained []string
 	now      time.Time
+	spare    Spare
+	// foreseeing says that what goes is there yet: nothing was deleted so far.
+	foreseeing bool
+	// shown are the keys of what Log counts, only those that may go after another plan was shown; nil for all.
+	shown, only map[string]bool
 }
+
+// Spares has a prune collect what an engine says that no backup needs of a log. Without it timelines that no backup
+// starts from stay.
+func (p *Plan) Spares(by Spare) { p.spare = by }
 
 // Plan decides what goes, by the store's clock. ErrClock if this machine's differs from it by more than 10 minutes.
 // Every backup that is a reason to let another go is read and its signature verified, and so is the proof of the newest
@@ -112,6 +123,12 @@ func (p *Plan) going() []Decision {
 	return append(out, others...)
 }
 
+// goes reports whether what is there yet has an attempt that the plan deletes, under whatever name.
+func (p *Plan) goes(attempt string) bool {
+	return p.foreseeing && !slices.ContainsFunc(p.stay(), func(e Entry) bool { return e.Attempt == attempt }) &&
+		slices.ContainsFunc(p.Decisions, func(d Decision) bool { return d.Attempt == attempt })
+}
+
 func (p *Plan) keeps(attempt string) bool {
 	return slices.ContainsFunc(p.Decisions, func(d Decision) bool { return d.Attempt == attempt && d.Keep })
 }
@@ -159,8 +176,12 @@ func (p *Plan) Keep(id, reason string) {
 	}
 }
 
-// Only has every backup stay that another plan for the same cluster does not let go: nothing goes that was not shown.
+// Only has every backup stay that another plan for the same cluster does not let go, and what of the log it does not
+// name: nothing goes that was not shown.
 func (p *Plan) Only(shown *Plan) {
+	if p.only = shown.shown; p.only == nil {
+		p.only = map[string]bool{}
+	}
 	agreed := map[string]bool{}
 	for _, d := range shown.Decisions {
 		agreed[d.Attempt] = agreed[d.Attempt] || !d.Keep

@@ -41,20 +41,22 @@ func (a *Archive) Prune(ctx context.Context, p *Plan) (*Result, error) {
 			r.Deleted = append(r.Deleted, d.ID)
 		}
 	}
-	var err error
-	if r.Segments, err = a.pruneLog(ctx, p); err != nil {
-		return r, err
+	drop := a.dropping(ctx, p, &r.Segments)
+	if err := a.logBefore(ctx, p, drop); err != nil {
+		return r, fmt.Errorf("prune the log of %s: %w", p.Cluster, err)
 	}
 	var unfinished bool
+	var err error
 	if r.Collected, unfinished, err = a.collect(ctx, p.Scope, p.now); err != nil {
 		return r, fmt.Errorf("collect what is left of unfinished backups: %w", err)
 	}
 	if unfinished {
-		return r, nil // one of them may be of a former incarnation
+		return r, nil // one of them may be of a former incarnation, or timeline
 	}
-	former, err := a.pruneFormerLogs(ctx, p.Scope, p.now)
-	r.Segments += former
-	if err != nil {
+	if err := a.spareLog(ctx, p, drop); err != nil {
+		return r, fmt.Errorf("prune timelines of the log of %s: %w", p.Cluster, err)
+	}
+	if err := a.formerLogs(ctx, p, drop); err != nil {
 		return r, fmt.Errorf("prune logs of former incarnations of %s: %w", p.Cluster, err)
 	}
 	return r, nil

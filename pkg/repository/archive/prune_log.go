@@ -3,18 +3,18 @@ package archive
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/store"
 )
 
-// pruneLog deletes the segments before the first that one of the backups that stay starts from, in the same timeline:
+// logBefore names the segments before the first that one of the backups that stay starts from, in the same timeline:
 // of those that the plan keeps, that the store retains, and that no trusted key signed. A timeline that none of them
-// starts from stays. As long as backups of several timelines stay, so does all of the log: what goes on from a backup
-// of the older one needs the younger one from its beginning. All of it stays too while something holds a backup that
-// goes: a restore of that one may need its log. The manifests went before: nobody holds one later.
-func (a *Archive) pruneLog(ctx context.Context, p *Plan) (int, error) {
+// starts from is another matter, see spareLog. As long as backups of several timelines stay, so does all of the log:
+// what goes on from a backup of the older one needs the younger one from its beginning. All of it stays too while
+// something holds a backup that goes: a restore of that one may need its log. The manifests went before: nobody holds
+// one later.
+func (a *Archive) logBefore(ctx context.Context, p *Plan, do letGo) error {
 	first := map[string]map[string]string{} // by incarnation and timeline
 	for _, e := range p.stay() {
 		if e.Log == nil {
@@ -28,31 +28,28 @@ func (a *Archive) pruneLog(ctx context.Context, p *Plan) (int, error) {
 		}
 	}
 	if len(p.going()) == 0 && len(p.retained) == 0 {
-		return 0, nil
+		return nil
 	}
 	if held, err := a.heldBeside(ctx, p); err != nil || held {
-		return 0, err
+		return err
 	}
-	deleted := 0
 	for incarnation, timelines := range first {
 		if len(timelines) > 1 {
 			continue
 		}
 		all, err := a.Log(p.Scope, incarnation).Segments(ctx)
 		if err != nil {
-			return deleted, err
+			return err
 		}
-		for _, s := range all {
-			if at, ok := timelines[s.Timeline]; !ok || s.Name >= at {
-				continue
-			}
-			n, err := a.deleteSegment(ctx, s)
-			if deleted += n; err != nil {
-				return deleted, fmt.Errorf("prune the log of %s: %w", p.Cluster, err)
-			}
+		all = slices.DeleteFunc(all, func(s Segment) bool {
+			at, ok := timelines[s.Timeline]
+			return !ok || s.Name >= at
+		})
+		if err := do(incarnation, all); err != nil {
+			return err
 		}
 	}
-	return deleted, nil
+	return nil
 }
 
 // deleteSegment says how many segments it deleted: none if the store retains it.

@@ -74,7 +74,7 @@ func TestRetained(t *testing.T) {
 				!strings.Contains(err.Error(), "retained by the store until 20") || !strings.Contains(err.Error(), "repeat") {
 				t.Errorf("a deletion by hand: %v", err)
 			}
-			plan, err := r.Plan(t.Context(), "my-db", archive.Retention{Last: 1}, nil)
+			plan, err := r.Plan(t.Context(), "my-db", Pruning{By: archive.Retention{Last: 1}})
 			if err != nil {
 				t.Fatal(err)
 			}
