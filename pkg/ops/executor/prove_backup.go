@@ -93,7 +93,7 @@ func (l *Executor) foundInJob(ctx context.Context, repo repository.Repository, i
 		return failed
 	}
 	m, err := repo.Get(ctx, id)
-	if err != nil || m.FailedProof == nil {
+	if err != nil || m.FailedProof == nil || m.FailedProof.Level != repository.LevelIntact {
 		return failed
 	}
 	return &ops.Error{Kind: ops.NeedsHuman, Check: CheckDamage,
