@@ -27,7 +27,7 @@ func everyday() []torture.Verb[*scene] {
 		connections(),
 		{Name: "PostgreSQL: stop", Quiet: true, Stage: staged("3"), Arm: verb("stop", "db", "--yes"),
 			Check: func(s *scene) {
-				if r := s.try("status", "db"); !strings.Contains(r.Stdout, "STOPPED") {
+				if r := s.try("status", "db"); !strings.Contains(r.Stdout, "it is stopped as asked for") {
 					s.Errorf("it is not stopped:\n%s", r)
 				}
 			}, Reset: do("start", "db")},
