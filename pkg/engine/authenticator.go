@@ -38,6 +38,13 @@ type UserLister interface {
 	Users(ctx context.Context) ([]User, error)
 }
 
+// UserJudge is what a Session also is that can tell what EnsureUser would do.
+type UserJudge interface {
+	// HasUser says whether EnsureUser would leave a user as it is, but for its password. It changes nothing. An error
+	// means that it is not known.
+	HasUser(ctx context.Context, u User) (bool, error)
+}
+
 // Authenticator is what a Session also is if its engine can demand that
 // clients log in. Member.Auth tells whether it does.
 type Authenticator interface {

@@ -55,6 +55,14 @@ func (r readOnly) Users(ctx context.Context) ([]User, error) {
 	return nil, nil
 }
 
+// HasUser implements UserJudge; an engine without it can't be asked.
+func (r readOnly) HasUser(ctx context.Context, u User) (bool, error) {
+	if j, ok := r.session.(UserJudge); ok {
+		return j.HasUser(ctx, u)
+	}
+	return false, fmt.Errorf("judge user %s: %w", u.Name, ErrReadOnly)
+}
+
 // TestLogin implements LoginTester; an engine without it can't be asked.
 func (r readOnly) TestLogin(ctx context.Context, as Credentials) (bool, error) {
 	if t, ok := r.session.(LoginTester); ok {

@@ -45,6 +45,13 @@ type Rehearser interface {
 	Rehearse(ctx context.Context, s State, step Step) error
 }
 
+// UserJudge is what a World also is if it can tell whether a user that is to be made is there already.
+type UserJudge interface {
+	// HasUser says of the user of the operation in a state that it is there as it is asked for, with a password that its
+	// secret holds. False where that is not known. It asks nothing where no user is made that the cluster has.
+	HasUser(ctx context.Context, s State) bool
+}
+
 // Renderer is what a World also is if it can tell what pods a cluster would have.
 type Renderer interface {
 	// Rendering is the digest of what this program would render of a cluster now, as State.Rendering; "" where that

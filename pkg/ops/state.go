@@ -154,6 +154,9 @@ type State struct {
 	View     engine.View   `json:"view"`
 	// Unasked is the right that was missing to ask the members; "" if they were asked.
 	Unasked string `json:"unasked,omitempty"`
+	// HasUser: the user that is to be made is there already, as it is asked for. It is asked before a request is written
+	// down, and where the cluster lists that user.
+	HasUser bool `json:"hasUser,omitempty"`
 	// Rendering is the digest of the template that this program gives to members; "" where that is not known.
 	Rendering string `json:"rendering,omitempty"`
 }

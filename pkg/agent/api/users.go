@@ -50,6 +50,12 @@ type Users interface {
 	TestLogin(ctx context.Context, name, password string) (bool, error)
 }
 
+// UserJudge is what the service needs of a driver that can tell what EnsureUser would do.
+type UserJudge interface {
+	// HasUser says whether EnsureUser would leave a user as it is, but for its password. It changes nothing.
+	HasUser(ctx context.Context, u User) (bool, error)
+}
+
 // SessionEnder is what the service needs of a driver whose server goes on with the sessions of a user that was deleted.
 type SessionEnder interface {
 	// EndSessions ends the sessions of a deleted user, on this member. A repeat has no effect.
@@ -80,6 +86,21 @@ func (s *Service) handleUsers(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE /v1/users/{name}", s.onPrimary(func(w http.ResponseWriter, r *http.Request) {
 		finish(w, s.Users.DeleteUser(r.Context(), r.PathValue("name")))
 	}))
+	if judge, ok := s.Users.(UserJudge); ok {
+		mux.HandleFunc("POST /v1/users/{name}", s.onPrimary(func(w http.ResponseWriter, r *http.Request) {
+			var u User
+			if err := json.NewDecoder(r.Body).Decode(&u); err != nil || u.Name != r.PathValue("name") {
+				finish(w, Refused{Why: "the request can't be read"})
+				return
+			}
+			has, err := judge.HasUser(r.Context(), u)
+			if err != nil {
+				finish(w, err)
+				return
+			}
+			answer(w, http.StatusOK, has)
+		}))
+	}
 	if ender, ok := s.Users.(SessionEnder); ok {
 		mux.HandleFunc("DELETE /v1/sessions/{name}", func(w http.ResponseWriter, r *http.Request) {
 			finish(w, ender.EndSessions(r.Context(), r.PathValue("name")))
@@ -132,6 +153,13 @@ func (c *Client) Users(ctx context.Context) ([]User, error) {
 // EnsureUser makes a user; again has no effect.
 func (c *Client) EnsureUser(ctx context.Context, u NewUser) error {
 	return c.do(ctx, http.MethodPut, "/v1/users/"+url.PathEscape(u.Name), u, nil)
+}
+
+// HasUser asks the primary whether EnsureUser would leave a user as it is, but for its password. An agent that does not
+// know the question answers with an error.
+func (c *Client) HasUser(ctx context.Context, u User) (bool, error) {
+	var has bool
+	return has, c.do(ctx, http.MethodPost, "/v1/users/"+url.PathEscape(u.Name), u, &has)
 }
 
 // DeleteUser removes a user; again has no effect.

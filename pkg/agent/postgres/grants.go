@@ -86,11 +86,7 @@ func (s *Server) ensureGrants(ctx context.Context, u api.User) ([]string, error)
 	wanted, acts, first := map[string]bool{}, map[string]string{}, ""
 	former := formerRole(u.Role)
 	for _, g := range u.Grants {
-		name := g.Name
-		if name == "" {
-			name = Database
-		}
-		a, err := s.readAccess(ctx, name, func(role string) bool { return !g.ReadOnly && h.both[role] })
+		a, err := s.accessFor(ctx, g, h)
 		if err != nil {
 			return nil, err
 		}
@@ -104,11 +100,11 @@ func (s *Server) ensureGrants(ctx context.Context, u api.User) ([]string, error)
 			wanted[a.readers] = true
 			continue
 		}
-		wanted[a.writers], acts[name] = true, a.writers
+		wanted[a.writers], acts[a.database] = true, a.writers
 		if first == "" {
 			first = a.writers
 		}
-		if h.both[former] && former != a.writers && slices.Contains(h.owns, name) {
+		if h.both[former] && former != a.writers && slices.Contains(h.owns, a.database) {
 			moved, err := s.moveFormer(ctx, former, a, h.owns)
 			if err != nil {
 				return nil, err

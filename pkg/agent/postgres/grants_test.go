@@ -63,15 +63,23 @@ func (c clients) enters(user, database string) func(statement string) {
 	}
 }
 
-// user makes one. A repeat changes nothing.
+// user makes one. A repeat changes nothing, and the agent knows that beforehand.
 func (c clients) user(name string, grants ...api.Grant) {
 	c.t.Helper()
+	u := api.User{Name: name, Role: strings.TrimSuffix(name, ".2"), Grants: grants}
 	for range 2 {
-		err := c.EnsureUser(c.t.Context(), api.NewUser{User: api.User{Name: name, Role: strings.TrimSuffix(name, ".2"),
-			Grants: grants}, Password: "p"})
-		if err != nil {
+		if err := c.EnsureUser(c.t.Context(), api.NewUser{User: u, Password: "p"}); err != nil {
 			c.t.Fatal(err)
 		}
+		c.has(true, u)
+	}
+}
+
+// has compares what the agent says of a user.
+func (c clients) has(want bool, u api.User) {
+	c.t.Helper()
+	if has, err := c.HasUser(c.t.Context(), u); err != nil || has != want {
+		c.t.Errorf("it has %+v: %t, %v", u, has, err)
 	}
 }
 

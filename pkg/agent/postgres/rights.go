@@ -58,9 +58,9 @@ func (r rights) missing(role string) string {
 // rightsTries is how often the rights on what is in a database are given: somebody may drop it meanwhile.
 const rightsTries = 3
 
-// giveRights gives the roles of a database what they may there: the readers read what anybody made, and what its
-// writers and its owner make later; so do the writers where the database is not theirs, and they change it, too.
-func (s *Server) giveRights(ctx context.Context, a access) (err error) {
+// rights are what the roles of a database may there: the readers read what anybody made, and what its writers and its
+// owner make later; so do the writers where the database is not theirs, and they change it, too.
+func (a access) rights() map[string]rights {
 	may := map[string]rights{}
 	if a.known[a.readers] {
 		may[a.readers] = reading()
@@ -68,11 +68,24 @@ func (s *Server) giveRights(ctx context.Context, a access) (err error) {
 	if a.known[a.writers] && !a.owns() {
 		may[a.writers] = writing()
 	}
+	return may
+}
+
+// makers are those of whom a role has rights on what they make later.
+func (a access) makers(role string) []string {
+	if role == a.readers && a.known[a.writers] && !a.owns() {
+		return []string{a.owner, a.writers}
+	}
+	return []string{a.owner}
+}
+
+// giveRights gives the roles of a database what they may there.
+func (s *Server) giveRights(ctx context.Context, a access) (err error) {
 	what := "give the rights in database " + a.database
-	for role, r := range may {
-		later := r.later(a.owner, role)
-		if role == a.readers && a.known[a.writers] && !a.owns() {
-			later = append(later, r.later(a.writers, role)...)
+	for role, r := range a.rights() {
+		var later []string
+		for _, maker := range a.makers(role) {
+			later = append(later, r.later(maker, role)...)
 		}
 		if err := s.ExecuteIn(ctx, a.database, what, later); err != nil {
 			return err

@@ -181,6 +181,13 @@ func (s *Server) Users(ctx context.Context) (out []api.User, err error) {
 	return out, err
 }
 
+// HasUser implements api.UserJudge.
+func (s *Server) HasUser(ctx context.Context, u api.User) (bool, error) {
+	all, err := s.readAccounts(ctx)
+	is, there := all[u.Name]
+	return err == nil && there && is.equal(account{Hash: is.Hash, Admin: u.Admin, Role: u.Role, Grants: u.Grants}), err
+}
+
 // EnsureUser makes a user. A grant without a name is all data; another one is a prefix of keys and channels.
 func (s *Server) EnsureUser(ctx context.Context, u api.NewUser) error {
 	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`).MatchString(u.Name) || u.Name == "default" ||

@@ -36,6 +36,14 @@ func TestAccounts(t *testing.T) {
 			}
 		}
 	}
+	other := app.User
+	other.Grants = []api.Grant{{Name: "shop:", ReadOnly: true}}
+	for _, u := range []api.User{app.User, admin.User, other, {Name: "nobody"}} {
+		has, err := m1.HasUser(ctx, u)
+		if want := u.Name != "nobody" && (len(u.Grants) == 0 || !u.Grants[0].ReadOnly); err != nil || has != want {
+			t.Errorf("it has %+v: %t, %v", u, has, err)
+		}
+	}
 	for _, p := range []*place{m1, m2} {
 		logins(p, "app", "right", true)
 		logins(p, "app", "wrong", false)

@@ -173,10 +173,19 @@ func TestUsers(t *testing.T) {
 	if err := f.put(f.name(1), "/app/x", "y", ""); err != nil {
 		t.Error("root may write anywhere:", err)
 	}
+	has := func(want bool) {
+		t.Helper()
+		if got, err := f.session.HasUser(ctx, app); err != nil || got != want {
+			t.Errorf("it has %+v: %t, %v", app, got, err)
+		}
+	}
+	has(true)
 	app.Grants = []engine.Grant{{Prefix: "/app/", ReadOnly: true}}
+	has(false)
 	if err := f.session.EnsureUser(ctx, app, "p"); err != nil {
 		t.Fatal(err)
 	}
+	has(true)
 	check("app app [{/app/ true}]", "app.2 app [{/app/ true}]")
 	for range 2 {
 		if err := f.session.DeleteUser(ctx, "app"); err != nil {

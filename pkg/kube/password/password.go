@@ -224,6 +224,18 @@ func Delete(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseClust
 	return c.DeleteOwned(ctx, cluster.Name, s)
 }
 
+// Whole reads a user's secret, and reports whether Ensure would change nothing of it. False where it can't be read.
+func Whole(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, user string,
+	more Entries) (Set, bool) {
+	s := &corev1.Secret{}
+	if err := c.API.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: v1alpha1.PasswordSecret(cluster.Name,
+		user)}, s); err != nil || !kube.BelongsTo(s, cluster) {
+		return Set{}, false
+	}
+	has, err := FromSecret(s)
+	return has, err == nil && !more.write(s, has.Current)
+}
+
 // Exists reports whether a user has a secret of ours.
 func Exists(ctx context.Context, c *kube.Client, cluster *v1alpha1.DatabaseCluster, user string) (bool, error) {
 	_, err := Get(ctx, c, cluster.Namespace, v1alpha1.PasswordSecret(cluster.Name, user))

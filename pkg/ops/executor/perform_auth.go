@@ -48,6 +48,27 @@ func (l *Executor) createPasswords(ctx context.Context, a engine.Authenticator, 
 	return done(v1alpha1.FactCredentials, err)
 }
 
+// HasUser implements ops.UserJudge. The password goes nowhere: that it is in the secret is enough.
+func (l *Executor) HasUser(ctx context.Context, s ops.State) bool {
+	o := s.Operation.Spec
+	if o.Verb != v1alpha1.VerbCreateUser || !o.FromUser || o.User == nil {
+		return false
+	}
+	session, err := l.connect(ctx, s.Cluster)
+	judge, judges := session.(engine.UserJudge)
+	if err != nil || !judges {
+		return false
+	}
+	has, whole := password.Whole(ctx, l.Client, s.Cluster, o.User.Name, l.entries(s, o.User.Name))
+	if !whole {
+		return false
+	}
+	u := rules.UserNamed(s, o.User.Name)
+	u.Name = has.Current.User
+	there, err := judge.HasUser(ctx, u)
+	return err == nil && there
+}
+
 // ensureUser makes the user whose name and password its secret holds: after a
 // rotation that is its other name.
 func (l *Executor) ensureUser(ctx context.Context, a engine.Authenticator, t task) (ops.Result, error) {

@@ -58,6 +58,37 @@ func TestUsersOfOthersAreLeftAlone(t *testing.T) {
 	}
 }
 
+// TestHasUser: a user is there if the database says so, and its secret holds a password; nobody is asked about one that
+// the cluster does not have.
+func TestHasUser(t *testing.T) {
+	for name, c := range map[string]struct {
+		whole          string
+		secret, listed bool
+		want           bool
+	}{
+		"all of it":    {"app", true, true, true},
+		"no secret":    {"app", false, true, false},
+		"rights lack":  {"", true, true, false},
+		"not made yet": {"app", true, false, false},
+	} {
+		b := plain(t)
+		b.Database.Model.Whole = c.whole
+		b.Op = opstest.Operation(v1alpha1.VerbCreateUser)
+		b.Op.Spec.User, b.Op.Spec.FromUser = &v1alpha1.DatabaseUser{Name: "app"}, c.listed
+		if c.secret {
+			_, err := perform(b, ops.Step{Action: ops.ActionCredentials, User: "app"})
+			b.Must(err)
+		}
+		l := liveOf(b)
+		if got := l.HasUser(t.Context(), observation(b, l)); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+		if asked := strings.Contains(fmt.Sprint(b.Database.Last().Calls), "judge"); asked != (c.secret && c.listed) {
+			t.Errorf("%s: the database was asked: %t", name, asked)
+		}
+	}
+}
+
 // TestRotation changes a user's name and password and back, each step twice.
 func TestRotation(t *testing.T) {
 	b := plain(t)

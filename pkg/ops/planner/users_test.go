@@ -23,6 +23,10 @@ func TestUserPlans(t *testing.T) {
 		"create while nobody has to log in": {
 			asked(v1alpha1.VerbCreateUser, engine.AuthOff, about("app")),
 			[]string{"create-credentials/app", "ensure-user/app"}},
+		"create again, and it is there": {asked(v1alpha1.VerbCreateUser, engine.AuthOn, listed("app"), about("app"),
+			func(s *ops.State) { s.HasUser = true }), nil},
+		"create again, and something is missing": {asked(v1alpha1.VerbCreateUser, engine.AuthOn, listed("app"), about("app")),
+			[]string{"create-credentials/app", "ensure-user/app"}},
 		"create, stepped back": {
 			asked(v1alpha1.VerbCreateUser, engine.AuthOn, about("app"), known(v1alpha1.FactCredentials), cancelled),
 			[]string{"delete-user/app"}},

@@ -189,6 +189,9 @@ func (r *Runner) consider(ctx context.Context, world ops.Cluster, p *planner.Pre
 		}
 		s.Operation = op.DeepCopy()
 		planner.ApplyTo(s.Cluster, op)
+		if judge, ok := world.(ops.UserJudge); ok && p.Continues == nil {
+			s.HasUser = judge.HasUser(ctx, s)
+		}
 		p.State = s
 		p.Plan = planner.PlanWith(r.decider(), r.Engine, s)
 		if b := p.Plan.Blocked; b == nil || b.Kind != ops.Refused || p.Continues != nil || try == considerations ||

@@ -232,6 +232,35 @@ func TestRefusedRehearsalLeavesNoRecord(t *testing.T) {
 	}
 }
 
+// judged is a world that has the user who is to be made.
+type judged struct {
+	shelved
+
+	has bool
+}
+
+func (j judged) HasUser(_ context.Context, s ops.State) bool {
+	return j.has && s.Operation.Spec.FromUser && s.Operation.Spec.User.Name == "app"
+}
+
+// TestUserThatIsThere: to make a user again of whom nothing is missing is asked of nobody, and leaves no record.
+func TestUserThatIsThere(t *testing.T) {
+	t.Parallel()
+	for _, has := range []bool{true, false} {
+		onShelf(t, func(sh *shelf, r *Runner) {
+			app := v1alpha1.DatabaseUser{Name: "app"}
+			sh.cluster.Spec.Auth.Users = []v1alpha1.DatabaseUser{app}
+			w := newIdeal(opstest.Well(3))
+			r.Cluster = func(string, string) ops.ClosableCluster { return judged{shelved{w, sh}, has} }
+			p, err := r.Prepare(t.Context(), "shop", planner.Request{Operation: v1alpha1.OperationSpec{Cluster: "db",
+				Verb: v1alpha1.VerbCreateUser, UserParameters: v1alpha1.UserParameters{User: &app}}})
+			if err != nil || p.Plan.Unchanged() != has {
+				t.Errorf("it is there %t: %v, %+v", has, err, p.Plan.Steps)
+			}
+		})
+	}
+}
+
 // TestRevertIsExact: an operation that asks for what was there already takes
 // nothing away when it ends.
 func TestRevertIsExact(t *testing.T) {

@@ -15,6 +15,7 @@ type Users struct{ *Session }
 var (
 	_ engine.Authenticator = Users{}
 	_ engine.LoginTester   = Users{}
+	_ engine.UserJudge     = Users{}
 )
 
 // Observe implements engine.Session.
@@ -47,13 +48,28 @@ func (u Users) Users(ctx context.Context) ([]engine.User, error) {
 
 // EnsureUser implements engine.Authenticator.
 func (u Users) EnsureUser(ctx context.Context, user engine.User, password string) error {
-	made := api.NewUser{User: api.User{Name: user.Name, Admin: user.Admin, Role: user.Role}, Password: password}
-	for _, g := range user.Grants {
-		made.Grants = append(made.Grants, api.Grant{Name: g.Prefix, ReadOnly: g.ReadOnly})
-	}
+	made := api.NewUser{User: userOf(user), Password: password}
 	return u.order(ctx, "make user "+user.Name, func(ctx context.Context, c *api.Client) error {
 		return c.EnsureUser(ctx, made)
 	})
+}
+
+// HasUser implements engine.UserJudge.
+func (u Users) HasUser(ctx context.Context, user engine.User) (has bool, err error) {
+	err = u.order(ctx, "judge user "+user.Name, func(ctx context.Context, c *api.Client) error {
+		has, err = c.HasUser(ctx, userOf(user))
+		return err
+	})
+	return has, err
+}
+
+// userOf is a user in the words of an agent.
+func userOf(user engine.User) api.User {
+	out := api.User{Name: user.Name, Admin: user.Admin, Role: user.Role}
+	for _, g := range user.Grants {
+		out.Grants = append(out.Grants, api.Grant{Name: g.Prefix, ReadOnly: g.ReadOnly})
+	}
+	return out
 }
 
 // RunOnce implements engine.SQLRunner.

@@ -97,6 +97,14 @@ func grantFrom(p *authpb.Permission) engine.Grant {
 	return g
 }
 
+// HasUser implements engine.UserJudge.
+func (s *Session) HasUser(ctx context.Context, u engine.User) (bool, error) {
+	users, err := s.Users(ctx)
+	return slices.ContainsFunc(users, func(is engine.User) bool {
+		return is.Name == u.Name && is.Admin == u.Admin && is.Role == u.Role && slices.Equal(is.Grants, u.Grants)
+	}), err
+}
+
 // EnsureUser implements engine.Authenticator.
 func (s *Session) EnsureUser(ctx context.Context, u engine.User, password string) error {
 	err := s.atLeader(ctx, func(ctx context.Context, c *Connection) error {

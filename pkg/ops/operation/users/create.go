@@ -61,6 +61,8 @@ func (Create) Steps() rules.Steps {
 				return nil
 			}
 			return deleteUser(p, u)
+		case p.S.HasUser:
+			return nil
 		case p.S.Fact(v1alpha1.FactCredentials) == "":
 			return rules.Do(ops.Step{ID: "create-credentials/" + u.Name, Action: ops.ActionCredentials, User: u.Name,
 				Risk:     ops.RiskNone,
