@@ -24,6 +24,8 @@ type actor struct {
 	freezeAt    int
 	frozenFor   time.Duration
 	frozenUntil time.Time
+	// longest is the longest that a stream of it takes; 0 is 20 s.
+	longest time.Duration
 	// irreversible is set while a step is performed that can't be undone.
 	irreversible bool
 	// observed is when it began to read the world last, checked when it was told that the lease is its own.

@@ -36,6 +36,8 @@ type person struct {
 	// copying are those of them who take backups; chance says when, beside all else that is drawn. nil for never.
 	copying sync.WaitGroup
 	chance  *rand.Rand
+	// longest is the longest that a stream takes which it asks for; 0 is as for all.
+	longest time.Duration
 }
 
 // command makes the request of one command line. A repeat is made again, as a
@@ -107,7 +109,7 @@ func (p *person) process() *actor {
 	n := p.world.id()
 	rng := rand.New(rand.NewPCG(p.rng.Uint64(), 2)) //nolint:gosec // reproducible
 	a := &actor{world: p.world, name: fmt.Sprintf("process-%d", n), rng: rng, fuse: -1, freezeAt: -1,
-		stop: make(chan struct{})}
+		longest: p.longest, stop: make(chan struct{})}
 	if p.careful {
 		return a
 	}

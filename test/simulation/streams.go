@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,8 @@ func (s *site) stream(ctx context.Context, begin func() (*stream, error)) error 
 	}); err != nil {
 		return err
 	}
-	if err := s.actor.sleep(ctx, time.Duration(s.actor.rng.Int64N(int64(20*time.Second)))); err != nil {
+	longest := cmp.Or(s.actor.longest, 20*time.Second)
+	if err := s.actor.sleep(ctx, time.Duration(s.actor.rng.Int64N(int64(longest)))); err != nil {
 		return err
 	}
 	return s.actor.call(ctx, "read the end of the stream", func() error {
@@ -73,7 +75,8 @@ func (w *world) sparing(a *actor, s *slot) {
 // backUpMeanwhile has somebody take a backup while the next commands run, by the one driver or the other.
 func (p *person) backUpMeanwhile(name string) {
 	rng := rand.New(rand.NewPCG(p.chance.Uint64(), 7)) //nolint:gosec // reproducible
-	other := &person{world: p.world, rng: rng, decide: p.decide, processes: p.chance.IntN(2)}
+	// Much can begin and come to its steps while such a stream lasts.
+	other := &person{world: p.world, rng: rng, decide: p.decide, processes: p.chance.IntN(2), longest: 2 * time.Minute}
 	id, verify := fmt.Sprintf("meanwhile-%d", p.chance.Uint32()), p.chance.IntN(3) == 0
 	delay := time.Duration(p.chance.Int64N(int64(10 * time.Second)))
 	p.copying.Go(func() {
