@@ -20,7 +20,7 @@ func TestAlone(t *testing.T) {
 		if err != nil {
 			return 0, err
 		}
-		defer c.Close(ctx) //nolint:errcheck // it was read
+		defer c.Close(ctx)
 		if _, err := c.Exec(ctx, "INSERT INTO rows VALUES (-1, 0)").ReadAll(); err == nil {
 			return 0, errors.New("it takes a row")
 		}

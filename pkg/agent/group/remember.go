@@ -9,16 +9,16 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
-// memory keeps the document beside the log. What of the log was agreed on is only known from a leader, and a member that
-// starts alone would not know that it has a part in a cluster.
+// memory keeps the document beside the log. What of the log was agreed on is only known from a leader, and a member
+// that starts alone would not know that it has a part in a cluster.
 type memory struct {
 	file disk.Slots
 	// document is what was on disk when the group was opened, or nil.
 	document *protocol.Document
 }
 
-// openMemory reads what a member knew in an incarnation. A document of another one is none. After an error there is none
-// either, and the next one is written all the same.
+// openMemory reads what a member knew in an incarnation. A document of another one is none. After an error there is
+// none either, and the next one is written all the same.
 func openMemory(directory, token string) (m memory, err error) {
 	var raw json.RawMessage
 	var there bool

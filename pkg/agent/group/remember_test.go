@@ -31,7 +31,8 @@ func TestRemembered(t *testing.T) {
 	}
 	want := *s.documents["m2"]
 	alone := s.open("m2", nil)
-	if d := alone.Remembered(); d == nil || d.Index == 0 || d.Index > want.Index || cmp.Diff(d.Members, want.Members) != "" {
+	d := alone.Remembered()
+	if d == nil || d.Index == 0 || d.Index > want.Index || cmp.Diff(d.Members, want.Members) != "" {
 		t.Errorf("it remembers %+v, but knew %+v", d, want)
 	}
 	if err := alone.Close(); err != nil {
