@@ -26,8 +26,8 @@ type Measures struct {
 	// ArchivedUntil is the time of the last commit that the archive of the log has without a gap; zero if that is not
 	// known, as of an agent that started since, or is older.
 	ArchivedUntil time.Time `json:"archivedUntil,omitzero"`
-	// ArchivedSince is from when on the agent saw that nothing is missing there; zero for a server that lets no part of its
-	// log go that is not archived.
+	// ArchivedSince is from when on the agent saw that nothing is missing there; zero for a server that lets no part of
+	// its log go that is not archived.
 	ArchivedSince time.Time `json:"archivedSince,omitzero"`
 	// OnlyHere is what a primary loses when another member takes over, each in a few words.
 	OnlyHere []string `json:"onlyHere,omitempty"`
