@@ -20,8 +20,8 @@ type LogArchiver interface {
 	// LogWindow says how far a backup can be brought by the files that an archive has. It is pure.
 	LogWindow(backup SnapshotFacts, archive []LogFile) LogWindow
 	// SpareLog are the files that no restore of a backup which starts at one of the places reads, to whatever target, now
-	// or later. Never among them are those of the newest timeline, what tells where timelines begin, and timelines of which
-	// the archive does not tell that. It is pure.
+	// or later. Never among them are those of the newest timeline, what tells where timelines begin, and timelines of
+	// which the archive does not tell that. It is pure.
 	SpareLog(backups []LogStart, archive []LogFile) []LogFile
 	// CheckTarget returns a target as the database writes it. It refuses one that the database can't have, and a place in
 	// the log that is outside of the window. Times are for the caller to compare. It is pure.
