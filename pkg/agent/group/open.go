@@ -141,9 +141,9 @@ func (g *Group) open(inner durable) error {
 		removed: g.machine.removed, handlers: c.Handlers,
 		done: make(chan struct{}), conns: map[net.Conn]bool{},
 	}
-	transport := newPaced(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+	transport := newPaced(newResumed(raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: g.network, MaxPool: 2, MaxRPCsInFlight: 1, Timeout: callTimeout, Logger: log,
-	}), c.Election, func() bool { return g.store.hangs(time.Now(), c.Election) })
+	}), g.follows), c.Election, func() bool { return g.store.hangs(time.Now(), c.Election) })
 	g.machine.hurry = g.hurry
 	if err := g.bootstrap(config, snapshots, transport); err != nil {
 		return errors.Join(err, transport.Close())

@@ -14,7 +14,7 @@ import (
 // a follower expects one, which costs more at rest than all else that an agent does. What a follower answered to
 // entries counts as one: it has heard of its leader.
 type paced struct {
-	*raft.NetworkTransport
+	*resumed
 	pace
 	// hangs says that the log of this member has been hanging for as long as a follower waits for its leader. A leader
 	// is silent then: it agrees on nothing, and its heartbeats, which don't pass through the log, would keep the others
@@ -27,8 +27,8 @@ var errHangs = errors.New("the log of this member hangs: it does not lead")
 // heartbeats is how many of them fit at least in the time in which a follower expects one.
 const heartbeats = 2.5
 
-func newPaced(t *raft.NetworkTransport, election time.Duration, hangs func() bool) *paced {
-	return &paced{NetworkTransport: t, hangs: hangs, pace: pace{interval: time.Duration(float64(election) / heartbeats),
+func newPaced(t *resumed, election time.Duration, hangs func() bool) *paced {
+	return &paced{resumed: t, hangs: hangs, pace: pace{interval: time.Duration(float64(election) / heartbeats),
 		sent: map[raft.ServerID]time.Time{}}}
 }
 
@@ -72,8 +72,8 @@ func (p *pace) wait(id raft.ServerID) {
 func (p *paced) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest,
 	resp *raft.AppendEntriesResponse,
 ) error {
-	heartbeat := len(args.Entries) == 0 && args.PrevLogEntry == 0 && args.PrevLogTerm == 0 && args.LeaderCommitIndex == 0
-	if heartbeat {
+	beat := heartbeat(args)
+	if beat {
 		p.wait(id)
 	}
 	if len(args.Entries) == 0 && p.hangs() {
@@ -81,8 +81,8 @@ func (p *paced) AppendEntries(id raft.ServerID, target raft.ServerAddress, args 
 	}
 	bound(args)
 	sent := time.Now()
-	err := p.NetworkTransport.AppendEntries(id, target, args, resp)
-	if err == nil || heartbeat {
+	err := p.resumed.AppendEntries(id, target, args, resp)
+	if err == nil || beat {
 		p.note(id, sent)
 	}
 	return err

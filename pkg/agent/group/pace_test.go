@@ -35,7 +35,8 @@ func TestStaleEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = a.Shutdown().Error() }()
-	to := newPaced(raft.NewNetworkTransport(layer{sender}, 1, time.Second, io.Discard), time.Second, works)
+	inner := raft.NewNetworkTransport(layer{sender}, 1, time.Second, io.Discard)
+	to := newPaced(newResumed(inner, nil), time.Second, works)
 	defer func() { _ = to.Close() }()
 	at := raft.ServerAddress(listener.Addr().String())
 	send := func(r raft.AppendEntriesRequest) {
