@@ -26,7 +26,7 @@ type resumed struct {
 	silent map[raft.ServerID]chan struct{}
 }
 
-// followTime is how often who waits looks whether this member leads still.
+// followTime is how often who waits asks whether this member leads still.
 const followTime = 100 * time.Millisecond
 
 var errSilent = errors.New("it does not answer, and this member does not lead it any more")
