@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +19,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	contract "github.com/dbop-dev/kubectl-dbop/pkg/engine"
 	engines "github.com/dbop-dev/kubectl-dbop/pkg/engine/postgres"
+	"github.com/dbop-dev/kubectl-dbop/pkg/helper"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
 // ledger is what several clients wrote at once, by their names and numbers.
@@ -202,7 +205,8 @@ func randomTarget(random *rand.Rand, ends []ending, first, last time.Time) (v1al
 
 // TestRandomMoments restores random targets of a database that several clients write to all the time, over a failover
 // and a switchover, while the store of the log is slow, away, full, and loses what it said to have. What is there is
-// exactly what the log has up to there. Nothing that clients were told by then is missing.
+// exactly what the log has up to there. Nothing that clients were told by then is missing. The log lacks what a prune
+// takes that keeps the restored backup alone.
 func TestRandomMoments(t *testing.T) {
 	t.Parallel()
 	count := 4
@@ -266,6 +270,11 @@ func TestRandomMoments(t *testing.T) {
 	}
 	spool := s.spool(t, collector)
 	ends := s.endings(t, spool)
+	var needed [2]string
+	for i, b := range facts {
+		needed[i] = spool + "-" + backups[i]
+		s.needed(t, collector, spool, needed[i], *b.LogStart)
+	}
 	for i := range count {
 		to, at := randomTarget(random, ends, complete[0], last)
 		b := 0
@@ -285,10 +294,29 @@ func TestRandomMoments(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := data{site: s, directory: filepath.Join(s.dir, name)}
-			if err := d.forward(t, backups[b], spool, to); err != nil {
+			if err := d.forward(t, backups[b], needed[b], to); err != nil {
 				t.Fatal(err)
 			}
 			l.check(t, d, want, to, at)
 		})
 	}
+}
+
+// needed copies the files of an archived log that a prune leaves where one backup is kept.
+func (s *site) needed(t *testing.T, c *helper.Collector, spool, dir string, start contract.LogStart) {
+	t.Helper()
+	if err := os.CopyFS(dir, os.DirFS(spool)); err != nil {
+		t.Fatal(err)
+	}
+	all, err := c.Log.Segments(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spare := engines.New().SpareLog([]contract.LogStart{start}, bucket.LogFiles(all))
+	for _, f := range spare {
+		if err := os.Remove(filepath.Join(dir, f.Name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("a backup that starts at %s needs not %d of %d files", start.File, len(spare), len(all))
 }
