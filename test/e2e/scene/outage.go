@@ -54,8 +54,9 @@ func (s *Scene) Leads(members int) (node, other string) {
 		s.Skipf("no node runs %d of the members: %v", members, on)
 	}
 	if target != first {
+		data := 1 + strings.Count(s.Try("status", "db").Stdout, " replica ")
 		s.Must("switchover", "db", "--to", target)
-		s.Healthy(1 + strings.Count(s.Try("status", "db").Stdout, " replica "))
+		s.Healthy(data)
 	}
 	return node, other
 }
