@@ -160,10 +160,15 @@ func (s *Server) rewind(ctx context.Context, past datadir.Lineage) error {
 		return err
 	}
 	if err == nil {
+		if err := s.keepLog(past); err != nil {
+			return err
+		}
 		if err := s.setIdentity(func(id *datadir.Identity) { id.Rewinding = true }); err != nil {
 			return err
 		}
-		err = s.Run(ctx, "pg_rewind", args...)
+		if err = s.Run(ctx, "pg_rewind", args...); err == nil {
+			s.returnLog()
+		}
 	}
 	if err != nil && ctx.Err() == nil {
 		s.mu.Lock()
