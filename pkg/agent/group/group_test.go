@@ -20,7 +20,7 @@ import (
 func TestGroup(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	groups := []*Group{s.open("m1", nil), s.open("m2", nil), s.open("m3", nil)}
+	groups := s.openAll()
 	s.wait("a leader", func() bool { return leader(groups) != nil })
 	first := leader(groups)
 	rest := others(groups, first)
@@ -99,7 +99,7 @@ func (h highTerm) GetUint64(key []byte) (uint64, error) {
 func TestIntruders(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	groups := []*Group{s.open("m1", nil), s.open("m2", nil), s.open("m3", nil)}
+	groups := s.openAll()
 	s.wait("a leader", func() bool { return leader(groups) != nil })
 	s.found(groups[0])
 	s.joined(groups[0], 5, initialMembers...)
@@ -149,7 +149,7 @@ func TestIntruders(t *testing.T) {
 func TestMembers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	groups := []*Group{s.open("m1", nil), s.open("m2", nil), s.open("m3", nil)}
+	groups := s.openAll()
 	s.wait("a leader", func() bool { return leader(groups) != nil })
 	s.found(groups[0])
 	all := append(slices.Clone(initialMembers), "m4")
@@ -176,7 +176,7 @@ func TestMembers(t *testing.T) {
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	groups := []*Group{s.open("m1", nil), s.open("m2", nil), s.open("m3", nil)}
+	groups := s.openAll()
 	s.wait("a leader", func() bool { return leader(groups) != nil })
 	s.found(groups[0])
 	s.joined(groups[0], 5, initialMembers...)

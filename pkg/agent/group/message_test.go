@@ -35,7 +35,7 @@ func TestMessagesToOneThatCameBack(t *testing.T) {
 func TestMessagesOfAFault(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	all := []*Group{s.open("m1", nil), s.open("m2", nil), s.open("m3", nil)}
+	all := s.openAll()
 	s.wait("a leader", func() bool { return leader(all) != nil })
 	l := leader(all)
 	from := others(all, l)[0]

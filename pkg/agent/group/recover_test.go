@@ -13,7 +13,7 @@ import (
 func TestRecover(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	groups := []*Group{s.open("m1", nil), s.open("m2", nil), s.open("m3", nil)}
+	groups := s.openAll()
 	s.wait("a leader", func() bool { return leader(groups) != nil })
 	s.found(groups[0])
 	m1 := groups[0]

@@ -12,7 +12,7 @@ import (
 func TestRemembered(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	groups := []*Group{s.open("m1", nil), s.open("m2", nil), s.open("m3", nil)}
+	groups := s.openAll()
 	if d := groups[0].Remembered(); d != nil {
 		t.Errorf("a new member remembers %+v", d)
 	}

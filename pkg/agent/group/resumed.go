@@ -12,8 +12,8 @@ import (
 
 // resumed is a transport on which entries for a follower that does not answer wait until it answers a heartbeat. The
 // library sends them again after a time that doubles up to 10.24 s, whatever is answered meanwhile (replicateTo of
-// hashicorp/raft v1.7.3). So a follower that is back would learn of nothing for as long as it was away, and with
-// another one lost by then the group would agree on nothing for longer than a lease.
+// hashicorp/raft v1.7.3). So a follower that is back could learn of nothing for that long, and with another one lost
+// by then the group would agree on nothing for longer than a lease.
 type resumed struct {
 	*raft.NetworkTransport
 	// follows says whether this member leads the group and another one belongs to it. Otherwise nothing waits.

@@ -16,10 +16,7 @@ import (
 func TestResumed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	var groups []*Group
-	for _, id := range initialMembers {
-		groups = append(groups, s.open(id, nil))
-	}
+	groups := s.openAll()
 	s.found(groups[0])
 	var lead *Group
 	s.wait("a leader", func() bool { lead = leader(groups); return lead != nil })
@@ -81,10 +78,7 @@ func TestSilentFollower(t *testing.T) {
 func TestFollows(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	var groups []*Group
-	for _, id := range initialMembers {
-		groups = append(groups, s.open(id, nil))
-	}
+	groups := s.openAll()
 	var lead *Group
 	s.wait("a leader", func() bool { lead = leader(groups); return lead != nil && lead.leads.Load() })
 	other := others(groups, lead)[0]

@@ -153,6 +153,15 @@ func (s *site) open(id protocol.MemberID, change func(*Config)) *Group {
 	return g
 }
 
+// openAll starts the first members.
+func (s *site) openAll() (groups []*Group) {
+	s.t.Helper()
+	for _, id := range initialMembers {
+		groups = append(groups, s.open(id, nil))
+	}
+	return groups
+}
+
 // wait polls until something holds. The machine may be slow: the bound is generous.
 func (s *site) wait(what string, holds func() bool) time.Duration {
 	s.t.Helper()

@@ -48,28 +48,18 @@ func (s *Server) keepLog(past datadir.Lineage) error {
 	return nil
 }
 
-// returnLog puts back what was set aside, before the server starts, and has it wait for the archive again.
+// returnLog puts back what was set aside, before the server starts. After a crash in the middle the copy is made again.
 func (s *Server) returnLog() {
 	found, err := os.ReadDir(s.keptLog())
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	wal := filepath.Join(s.pgdata(), "pg_wal")
-	status := filepath.Join(wal, "archive_status")
 	failed := []error{err}
 	for _, f := range found {
-		err := os.Link(filepath.Join(s.keptLog(), f.Name()), filepath.Join(wal, f.Name()))
-		if err == nil || errors.Is(err, fs.ErrExist) {
-			err = os.WriteFile(filepath.Join(status, f.Name()+".ready"), nil, 0o600)
-		}
-		if err == nil {
-			err = os.Remove(filepath.Join(status, f.Name()+".done"))
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			failed = append(failed, err)
-		}
+		failed = append(failed, s.putBack(f.Name()))
 	}
-	failed = append(failed, disk.Sync(status), disk.Sync(wal))
+	failed = append(failed, disk.Sync(filepath.Join(wal, "archive_status")), disk.Sync(wal))
 	if err := errors.Join(failed...); err != nil {
 		s.Report("the archive will lack a part of the log: " + err.Error())
 		return
@@ -77,4 +67,21 @@ func (s *Server) returnLog() {
 	if err := os.RemoveAll(s.keptLog()); err != nil {
 		s.Report("remove what was kept of the log: " + err.Error())
 	}
+}
+
+// putBack has a file wait for the archive again, whatever the rewind made of it.
+func (s *Server) putBack(name string) error {
+	wal := filepath.Join(s.pgdata(), "pg_wal")
+	mark := filepath.Join(wal, "archive_status", name)
+	err := os.Link(filepath.Join(s.keptLog(), name), filepath.Join(wal, name))
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := os.WriteFile(mark+".ready", nil, 0o600); err != nil {
+		return err
+	}
+	if err := os.Remove(mark + ".done"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
