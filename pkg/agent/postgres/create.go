@@ -47,8 +47,13 @@ func (s *Server) clone(ctx context.Context, job protocol.Job) error {
 		if err != nil {
 			return datadir.Lineage{}, err
 		}
-		return past, s.Run(ctx, "pg_basebackup", "--pgdata", filepath.Join(s.aside(), "pgdata"), "--wal-method", "stream",
-			"--checkpoint", "fast", "--dbname", s.Conninfo(local.ToolPort, ""))
+		pgdata := filepath.Join(s.aside(), "pgdata")
+		err = s.Run(ctx, "pg_basebackup", "--pgdata", pgdata, "--wal-method", "stream", "--checkpoint", "fast", "--dbname",
+			s.Conninfo(local.ToolPort, ""))
+		if err == nil && job.Settings.Values["archive_mode"] == "always" {
+			err = offerCopied(pgdata)
+		}
+		return past, err
 	})
 }
 

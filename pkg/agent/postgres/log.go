@@ -63,9 +63,9 @@ func (s *Server) markArchived(name string) error {
 // notes of base backups.
 func (s *Server) LogFiles(context.Context) (api.LogFiles, error) {
 	s.mu.Lock()
-	past := s.identity.Lineage
+	past, position := s.identity.Lineage, s.position
 	s.mu.Unlock()
-	if err := s.keepForks(past); err != nil {
+	if err := s.keepEnded(past, position); err != nil {
 		return api.LogFiles{}, err
 	}
 	ready, err := s.waiting()
@@ -87,33 +87,6 @@ func (s *Server) LogFiles(context.Context) (api.LogFiles, error) {
 		}
 	}
 	return out, nil
-}
-
-// keepForks has the server keep the last file of a timeline that ended together with a file. A standby says that a file
-// is complete only when the next one begins, so one that is promoted between the two says nothing until a checkpoint
-// would remove the file (XLogWalRcvWrite and XLogArchiveCheckDone of PostgreSQL). The server that wrote the file may be
-// lost, and with archive_timeout a log at rest always ends so.
-func (s *Server) keepForks(past datadir.Lineage) error {
-	wal := filepath.Join(s.pgdata(), "pg_wal")
-	for _, f := range past.Forks {
-		if f.End < logFileSize || f.End%logFileSize != 0 {
-			continue
-		}
-		name := segmentName(f.Timeline, f.End/logFileSize-1)
-		mark := filepath.Join(wal, "archive_status", name)
-		known := false
-		for _, path := range []string{mark + ".ready", mark + ".done"} { // in this order: the server renames one to the other
-			_, err := os.Stat(path)
-			known = known || err == nil
-		}
-		if _, err := os.Stat(filepath.Join(wal, name)); known || err != nil {
-			continue
-		}
-		if err := os.WriteFile(mark+".ready", nil, 0o600); err != nil {
-			return fmt.Errorf("keep the end of timeline %d for the archive: %w", f.Timeline, err)
-		}
-	}
-	return nil
 }
 
 // waiting lists the files that the server keeps for the archive, oldest first.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -35,43 +34,6 @@ func TestNeeds(t *testing.T) {
 	} {
 		if got := needs(past, name); got != want {
 			t.Errorf("%s: %d, want %d", name, got, want)
-		}
-	}
-}
-
-// TestKeepForks: the end of a timeline that ended together with a file is kept, once.
-func TestKeepForks(t *testing.T) {
-	t.Parallel()
-	past := datadir.Lineage{Timeline: 4, Forks: []datadir.Fork{{Timeline: 1, End: 0x5000028},
-		{Timeline: 2, End: 0x7000000}, {Timeline: 3, End: 0x1_0000_0000}}}
-	for marked, want := range map[string][]string{
-		"":                               {"000000020000000000000006", "0000000300000000000000FF"},
-		"000000020000000000000006.ready": {"000000020000000000000006", "0000000300000000000000FF"},
-		"000000020000000000000006.done":  {"0000000300000000000000FF"},
-	} {
-		s := &Server{Config: Config{Server: local.Server{Sockets: t.TempDir()}, Directory: t.TempDir()}}
-		wal := filepath.Join(s.pgdata(), "pg_wal")
-		if err := os.MkdirAll(filepath.Join(wal, "archive_status"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range []string{"000000010000000000000004", "000000020000000000000006", "0000000300000000000000FF",
-			"000000040000000000000100"} {
-			if err := os.WriteFile(filepath.Join(wal, name), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if marked != "" {
-			if err := os.WriteFile(filepath.Join(wal, "archive_status", marked), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for range 2 {
-			if err := s.keepForks(past); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got, err := s.waiting(); err != nil || !slices.Equal(got, want) {
-			t.Errorf("with %q: %v, %v; want %v", marked, got, err, want)
 		}
 	}
 }
