@@ -158,6 +158,7 @@ func TestExitCodesOfErrors(t *testing.T) {
 		{exit.Unreachable, kube.ErrTimeout},
 		{exit.NeedsHuman, &ops.Error{Kind: ops.NeedsHuman}},
 		{exit.Busy, &ops.Error{Kind: ops.Busy}},
+		{exit.Cancelled, &ops.Error{Kind: ops.Failed, Check: ops.CheckCancelled}},
 		{exit.TimedOut, context.DeadlineExceeded},
 	} {
 		if code := exit.Code(t.Context(), fmt.Errorf("wrapped: %w", row.err)); code != row.code {
@@ -180,7 +181,7 @@ func TestExitCodesAreDocumented(t *testing.T) {
 	var want []string
 	for _, code := range []int{exit.Done, exit.Failed, exit.Usage, exit.Unchanged, exit.Refused, exit.Busy, exit.NotFound,
 		exit.Forbidden, exit.Unreachable,
-		exit.NeedsHuman, exit.Degraded, exit.Down, exit.TimedOut, exit.Interrupted} {
+		exit.NeedsHuman, exit.Degraded, exit.Down, exit.Cancelled, exit.TimedOut, exit.Interrupted} {
 		want = append(want, strconv.Itoa(code))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

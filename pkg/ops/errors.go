@@ -34,6 +34,9 @@ const (
 	Unchanged Kind = "Unchanged"
 )
 
+// CheckCancelled marks the end of a command whose operation somebody else cancelled.
+const CheckCancelled = "cancelled"
+
 // Error carries what was attempted, why it did not go and what to type next. A plan shows it as JSON, without Err.
 type Error struct {
 	Kind Kind `json:"kind"`

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/lease"
+	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
@@ -27,6 +28,7 @@ const (
 	NeedsHuman  = 9
 	Degraded    = 10
 	Down        = 11
+	Cancelled   = workload.CancelledCode
 	TimedOut    = 124
 	Interrupted = 130
 )
@@ -83,6 +85,8 @@ func failureCode(err error) int {
 	_, forbidden := errors.AsType[*kube.ForbiddenError](err)
 	_, denied := kube.Denied(err)
 	switch {
+	case failed != nil && failed.Check == ops.CheckCancelled:
+		return Cancelled
 	case failed != nil && (failed.Check == CheckNotFound || failed.Check == CheckVolumesKept),
 		errors.Is(err, repository.ErrNotFound):
 		return NotFound

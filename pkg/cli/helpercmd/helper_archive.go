@@ -38,8 +38,15 @@ func newHelperArchive(f *command.Factory) *cobra.Command {
 				return exit.Misuse("%s holds no cluster", helper.EnvArchive)
 			}
 			report := func(err error) { _, _ = fmt.Fprintln(f.Streams.Err, err) }
+			signer := ""
+			signs := func(id string) {
+				if signer != id {
+					_, _ = fmt.Fprintln(f.Streams.Err, "what is archived is signed with", id)
+				}
+				signer = id
+			}
 			for cmd.Context().Err() == nil {
-				err := archiveLog(cmd.Context(), f, c, report)
+				err := archiveLog(cmd.Context(), f, c, signs, report)
 				if errors.Is(err, archive.ErrOwner) || errors.Is(err, archive.ErrConflict) {
 					return err // a person must decide, and the end of the pod shows it in the status
 				}
@@ -61,8 +68,9 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// archiveLog archives with the keys and certificates that are mounted now, as long as that succeeds.
-func archiveLog(ctx context.Context, f *command.Factory, c *v1alpha1.DatabaseCluster,
+// archiveLog archives with the keys and certificates that are mounted now, as long as that succeeds. signs hears the ID
+// of the key that signs: the one before it may be distrusted once nobody else signs with it.
+func archiveLog(ctx context.Context, f *command.Factory, c *v1alpha1.DatabaseCluster, signs func(id string),
 	report func(error)) (err error) {
 	d, secrets, err := bucket.ReadDirectory(helper.MountedRepository)
 	if err != nil {
@@ -98,6 +106,11 @@ func archiveLog(ctx context.Context, f *command.Factory, c *v1alpha1.DatabaseClu
 	if err := log.Claim(ctx, owner); err != nil {
 		return err
 	}
+	signer, err := archive.SignerID(string(secrets[bucket.FileSigningKey]))
+	if err != nil {
+		return err
+	}
+	signs(signer)
 	// Another key signs what follows, so that the one in use can be distrusted soon.
 	ctx, stop := whileKey(ctx, filepath.Join(helper.MountedRepository, bucket.FileSigningKey),
 		secrets[bucket.FileSigningKey])

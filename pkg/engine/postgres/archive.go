@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strconv"
 
@@ -70,5 +71,9 @@ func (*Engine) Forward(ctx context.Context, directory string, to engine.ForwardT
 	}
 	err = Forward{Directory: directory, Bin: own.Path(), Libraries: libraries, Sockets: to.Scratch,
 		RestoreCommand: files.command(), Target: to.Target, Log: to.Output}.Run(ctx)
-	return errors.Join(err, files.stop())
+	stopped := files.stop()
+	if err != nil && files.failed != nil { // which is why, and the last message of a pod is short
+		return fmt.Errorf("bring the data forward by the log (to %q): %w", to.Target, files.failed)
+	}
+	return errors.Join(err, stopped)
 }

@@ -103,6 +103,9 @@ func (s *supply) get(ctx context.Context, name, path string) error {
 	if !filepath.IsLocal(path) {
 		return fmt.Errorf("get file %s of the log: the server wants it outside of its data, at %q", name, path)
 	}
+	if s.backedUp(name) {
+		return engine.ErrNoLogFile
+	}
 	if s.next != nil && s.next.name != name {
 		// The server follows another timeline, or needs nothing more.
 		unasked := filepath.Join(s.ahead, s.next.name)
@@ -131,6 +134,17 @@ func (s *supply) get(ctx context.Context, name, path string) error {
 		}
 	}
 	return nil
+}
+
+// backedUp says that the data has a history file already, from the backup. A server that is told that the archive has
+// none takes that one (readTimeLineHistory of PostgreSQL). It is the same, and signed with the backup: that in the
+// archive was put there when the timeline began, and perhaps by a key that nobody trusts any more.
+func (s *supply) backedUp(name string) bool {
+	if !strings.HasSuffix(name, ".history") {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(s.data, "pg_wal", name))
+	return err == nil
 }
 
 // begin has a file written ahead.

@@ -19,7 +19,11 @@ func TestSupply(t *testing.T) {
 	away := errors.New("the store is away")
 	directory := t.TempDir()
 	data := filepath.Join(directory, "pgdata")
-	if err := os.Mkdir(data, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(data, "pg_wal"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const own = "00000002.history"
+	if err := os.WriteFile(filepath.Join(data, "pg_wal", own), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var read []string
@@ -65,6 +69,9 @@ func TestSupply(t *testing.T) {
 		if code := ask("missing", "file"); code != missing {
 			t.Errorf("a file that the archive has not: exit code %d", code)
 		}
+	}
+	if code := ask(own, "file"); code != missing {
+		t.Errorf("a history that came with the backup: exit code %d", code)
 	}
 	if code := ask("there", "../file"); code != broken {
 		t.Errorf("a path outside of the data: exit code %d", code)

@@ -41,6 +41,10 @@ const (
 	scheduleHistory = 3
 )
 
+// CancelledCode is the exit code of a command whose operation somebody cancelled. A scheduled backup that ends with it
+// is not tried again: the next run is that of the schedule.
+const CancelledCode = 12
+
 // ScheduleInput is what the objects of a schedule are made of.
 type ScheduleInput struct {
 	Cluster *v1alpha1.DatabaseCluster
@@ -64,6 +68,9 @@ type NamedRepository struct {
 	// Claim appears at ClaimPath, for a repository on a claim; SameNode is that claim if one node alone can mount it.
 	Claim, ClaimPath, SameNode string
 }
+
+// scheduleContainer is the container that takes a scheduled backup.
+const scheduleContainer = "backup"
 
 // stagedAt is where a scheduled backup for an object store is kept until the engine has read it.
 const stagedAt = "/staging"
@@ -151,6 +158,10 @@ func buildCronJob(in ScheduleInput, meta metav1.ObjectMeta) (*batchv1.CronJob, e
 		kube.ComponentHelper)},
 		Spec: batchv1.JobSpec{
 			BackoffLimit: new(int32(scheduleRetries)), ActiveDeadlineSeconds: new(seconds(scheduleTotal)),
+			PodFailurePolicy: &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+				Action: batchv1.PodFailurePolicyActionFailJob,
+				OnExitCodes: &batchv1.PodFailurePolicyOnExitCodesRequirement{ContainerName: new(scheduleContainer),
+					Operator: batchv1.PodFailurePolicyOnExitCodesOpIn, Values: []int32{CancelledCode}}}}},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: schedulePod(in)},
 		}}
 	if in.Named != nil && in.Named.SameNode != "" {
@@ -171,7 +182,7 @@ func ScheduleResources() corev1.ResourceRequirements {
 
 func schedulePod(in ScheduleInput) corev1.PodSpec {
 	tmp, tmpMount := ScratchVolume()
-	main := HelperContainer("backup", in.Image, []corev1.VolumeMount{{Name: "repository", MountPath: MountedAt,
+	main := HelperContainer(scheduleContainer, in.Image, []corev1.VolumeMount{{Name: "repository", MountPath: MountedAt,
 		SubPath: in.SubPath}, tmpMount})
 	main.Command, main.Args = []string{"/usr/local/bin/kubectl-dbop"}, scheduleArgs(in)
 	main.Env = []corev1.EnvVar{{Name: EnvMounted, Value: in.Policy.Repository + "=" + MountedAt},

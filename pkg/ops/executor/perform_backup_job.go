@@ -63,7 +63,11 @@ func (l *Executor) backUpInJob(ctx context.Context, s ops.State, step ops.Step, 
 	case have.Failed:
 		return ops.Result{}, l.jobFailed(ctx, name, job, have)
 	case !have.Done:
-		return ops.Result{}, l.jobRuns(ctx, s, job, have, "is taking the backup")
+		does := "is taking the backup"
+		if source := jobSource(have); source != "" { // the step names the member that would be chosen now
+			does += " from " + source
+		}
+		return ops.Result{}, l.jobRuns(ctx, s, job, have, does)
 	}
 	m, err := repo.Get(ctx, op.Spec.Backup)
 	if err != nil {

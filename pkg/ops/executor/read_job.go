@@ -25,10 +25,14 @@ func (l *Executor) ReadJob(ctx context.Context, op *v1alpha1.Operation) (ops.Job
 	if err != nil {
 		return ops.JobState{}, fmt.Errorf("read job %s: %w", name, err)
 	}
-	out := ops.JobState{Runs: !j.Done && !j.Failed, Done: j.Done}
+	return ops.JobState{Runs: !j.Done && !j.Failed, Done: j.Done, Source: jobSource(j)}, nil
+}
+
+// jobSource is the member that a Job was told to read. "" if it does not say so.
+func jobSource(j helperpod.Job) string {
 	var request helper.BackupRequest
-	if json.Unmarshal([]byte(j.Env[helper.EnvBackup]), &request) == nil {
-		out.Source = request.Member
+	if json.Unmarshal([]byte(j.Env[helper.EnvBackup]), &request) != nil {
+		return ""
 	}
-	return out, nil
+	return request.Member
 }

@@ -185,7 +185,7 @@ func (b *DelegatingRunner) follow(ctx context.Context, op *v1alpha1.Operation) (
 			return op, nil
 		case v1alpha1.PhaseCancelled:
 			if strings.HasPrefix(op.Status.Message, supersededBy) {
-				return op, &ops.Error{Kind: ops.Failed, Check: "superseded",
+				return op, &ops.Error{Kind: ops.Failed, Check: checkSuperseded,
 					Message: fmt.Sprintf("operation %s was %s before it had started", op.Name, op.Status.Message),
 					Hint:    "kubectl dbop status " + op.Spec.Cluster}
 			}

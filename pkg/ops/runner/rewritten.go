@@ -61,10 +61,11 @@ func (s *Session) watchRecord(ctx context.Context, phase v1alpha1.Phase, cancel 
 
 // steppedBack is the end of a command whose operation somebody else cancelled, or put an end to.
 func steppedBack(op *v1alpha1.Operation) error {
-	message := fmt.Sprintf("operation %s was cancelled by somebody else", op.Name)
+	e := &ops.Error{Kind: ops.Failed, Check: ops.CheckCancelled,
+		Message: fmt.Sprintf("operation %s was cancelled by somebody else", op.Name),
+		Hint:    "kubectl dbop status " + op.Spec.Cluster + " shows what goes on; then repeat the command"}
 	if op.Status.Message != "" {
-		message = fmt.Sprintf("operation %s was %s", op.Name, op.Status.Message)
+		e.Check, e.Message = checkSuperseded, fmt.Sprintf("operation %s was %s", op.Name, op.Status.Message)
 	}
-	return &ops.Error{Kind: ops.Failed, Check: "cancelled", Message: message,
-		Hint: "kubectl dbop status " + op.Spec.Cluster + " shows what goes on; then repeat the command"}
+	return e
 }

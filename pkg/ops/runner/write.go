@@ -15,6 +15,9 @@ import (
 // supersededBy is how the message of a record begins that another request ended.
 const supersededBy = "superseded by "
 
+// checkSuperseded marks the error about it.
+const checkSuperseded = "superseded"
+
 // begin writes a request down. One that asks for nothing the members lack, an
 // option given its own default for example, is what the cluster wants from then on.
 func (r *Runner) begin(ctx context.Context, namespace string, req planner.Request,

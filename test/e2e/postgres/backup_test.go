@@ -97,6 +97,10 @@ func TestDamagedBackup(t *testing.T) {
 	if r.Code == 0 || !strings.Contains(r.Stderr, "damaged") {
 		t.Errorf("a damaged backup is verified:\n%s", r)
 	}
+	if r = s.try("status", "db"); r.Code != 10 || !strings.Contains(r.Stdout, "is not restorable") {
+		t.Errorf("the status does not say that the only backup is damaged:\n%s", r)
+	}
+	s.must("backup", "db", "--repository", dir, "--verify") // as the status says
 	s.healthy(1)
 }
 
