@@ -103,6 +103,10 @@ func (l *Executor) stopBackup(ctx context.Context, t task) (ops.Result, error) {
 	if !ops.JobStarted(t.Operation) {
 		return ops.Result{}, nil
 	}
+	stopped := ops.Result{Facts: map[string]string{v1alpha1.FactStopped: id}}
+	if _, byJob := l.remote(t.Operation.Spec.Repository); !byJob { // a run of a schedule streams by itself
+		return stopped, nil
+	}
 	job := ops.BackupJob(id)
 	if err := helperpod.DeleteJob(ctx, l.Client, l.Namespace, job); err != nil {
 		return ops.Result{}, fmt.Errorf("remove job %s: %w", job, err)
@@ -114,7 +118,7 @@ func (l *Executor) stopBackup(ctx context.Context, t task) (ops.Result, error) {
 	if runs {
 		return ops.Result{}, fmt.Errorf("job %s is stopping: %w", job, engine.ErrNotReady)
 	}
-	return ops.Result{Facts: map[string]string{v1alpha1.FactStopped: id}}, nil
+	return stopped, nil
 }
 
 // jobRuns says what a Job waits for, or what its pod does.

@@ -5,10 +5,12 @@ package objectstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/dbop-dev/kubectl-dbop/test/e2e/torture"
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -43,6 +45,40 @@ func TestSchedule(t *testing.T) {
 	}
 	s.says(s.must("backup", "schedule", "my-db"), "those of 7d, one of each of 4 weeks", "weekly")
 	s.overdue()
+}
+
+// TestScheduleCancelled: a run of the schedule that somebody cancels fails, and its Job does not begin it again.
+func TestScheduleCancelled(t *testing.T) {
+	if !torture.Full() {
+		t.Skip("make torture ENGINE=objectstore runs it")
+	}
+	s := newScene(t, "uncalled")
+	s.succeeded(s.add("sched", "--new-key-file", s.file("key.txt"), "--bandwidth", slowBandwidth), "repository add")
+	s.must("create", "my-db", "--engine", "etcd", "--version", "3.6", "--members", "1", "--storage", "512Mi")
+	db, err := s.site.DialEtcd(s.ctx, s.ns, "my-db")
+	s.ok(err)
+	s.ok(harness.FillKeys(s.ctx, db, "kept/", slowKeys, slowValue))
+	s.ok(db.Close())
+	s.must("backup", "schedule", "my-db", "0 2 * * *", "--repository", "offsite")
+	s.kubectl("create", "job", "--from=cronjob/my-db-backup", "run-0")
+	s.ok(harness.Until(s.ctx, 2*time.Minute, "the run to take a backup", func(context.Context) error {
+		_, err := s.sourceOfBackup()
+		return err
+	}))
+	s.must("cancel", "my-db")
+	s.ok(harness.Until(s.ctx, 2*time.Minute, "the run to end", func(context.Context) error {
+		if why := s.kubectl("get", "job", "run-0", "-o", "jsonpath={.status.conditions[?(@.type=='Failed')].reason}"); why !=
+			"PodFailurePolicy" {
+			return fmt.Errorf("it did not fail: %q", why)
+		}
+		return nil
+	}))
+	if pods := s.kubectl("get", "pods", "-l", "job-name=run-0", "-o", "name"); strings.Count(pods, "pod/") != 1 {
+		t.Errorf("it was tried again: %q", pods)
+	}
+	if n := strings.Count(s.must("backup", "list", "--repository", "offsite", "-o", "name").Stdout, "backup/"); n != 0 {
+		t.Errorf("there are %d backups", n)
+	}
 }
 
 // run starts a run of the schedule now, and waits for its end.
