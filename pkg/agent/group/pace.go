@@ -79,6 +79,9 @@ func (p *paced) AppendEntries(id raft.ServerID, target raft.ServerAddress, args 
 	if len(args.Entries) == 0 && p.hangs() {
 		return errHangs
 	}
+	if withhold(id, args) { // what was agreed until now is told all the same
+		time.Sleep(withheldPause)
+	}
 	bound(args)
 	sent := time.Now()
 	err := p.resumed.AppendEntries(id, target, args, resp)

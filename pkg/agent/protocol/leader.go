@@ -157,6 +157,8 @@ func (n *Node) changeVotes() {
 		return
 	}
 	switch {
+	case change.Take == n.id:
+		n.handOverLead()
 	case change.Take != "":
 		n.throttled("take "+string(change.Take), TakeVote{Member: change.Take})
 	case change.Give == "":
@@ -164,6 +166,21 @@ func (n *Node) changeVotes() {
 		n.propose("offer "+string(change.Give), &OfferVote{Member: change.Give})
 	case d.Phase != Serving || d.Bounded:
 		n.throttled("give "+string(change.Give), GiveVote{Member: change.Give})
+	}
+}
+
+// leadTime is how long a leader leads on that wanted another member to lead. It agrees on nothing while it asks.
+const leadTime = 10 * time.Second
+
+// handOverLead has another voter take the vote of this member, which leads. A member counts its votes by the newest
+// change in its log, agreed or not. A leader that took its own vote and was the only one to know of it would not ask
+// for votes any more, and give none to others for their shorter logs: two voters that are both there would have no
+// leader for ever.
+func (n *Node) handOverLead() {
+	const key = "hand over the lead"
+	if last, asked := n.proposed[key]; !asked || n.now.Sub(last) >= leadTime {
+		n.proposed[key] = n.now
+		n.emit(StepDown{})
 	}
 }
 

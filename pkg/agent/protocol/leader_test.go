@@ -62,3 +62,31 @@ func TestEndReported(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnVote: of two voters one is to lose its vote. The other one takes it: who leads hands that over first, and not
+// again and again, for it agrees on nothing meanwhile.
+func TestOwnVote(t *testing.T) {
+	t.Parallel()
+	for _, leader := range []MemberID{"m1", "m3"} {
+		d := serving(t, Async)
+		agree(t, d, &Configured{Voters: []MemberID{"m1", "m3"}}, &Leave{Member: "m2"})
+		n := start(d, leader, 1, 0)
+		n.Step(0, Led{Leading: true})
+		downs, takes := 0, 0
+		for at := Instant(0); at < 25*second; at += second {
+			effects := n.Step(at, Contact{Present: []MemberID{"m1", "m3"}})
+			if _, down := find[StepDown](effects); down {
+				downs++
+			}
+			if take, ok := find[TakeVote](effects); ok {
+				takes++
+				if take.Member != "m3" {
+					t.Errorf("%s takes the vote of %s", leader, take.Member)
+				}
+			}
+		}
+		if leader == "m1" && (takes == 0 || downs > 0) || leader == "m3" && (takes > 0 || downs != 3) {
+			t.Errorf("%s leads: it takes a vote %d times, and hands over %d times", leader, takes, downs)
+		}
+	}
+}

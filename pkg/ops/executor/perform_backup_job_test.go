@@ -19,7 +19,8 @@ import (
 // no right to read one.
 func TestStopBackup(t *testing.T) {
 	t.Parallel()
-	for name, mounted := range map[string]map[string]string{"by a Job": nil, "by a run of a schedule": {"offsite": "/keys"}} {
+	for name, mounted := range map[string]map[string]string{"by a Job": nil,
+		"by a run of a schedule": {"offsite": "/keys"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			asked := false
