@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
@@ -116,6 +117,24 @@ func TestStatusTellsArchive(t *testing.T) {
 	}
 	if sheet := newStatusSheet(opstest.Engine{}, opstest.Well(1)); sheet.Archive != nil {
 		t.Errorf("of an engine without a log it tells %+v", sheet.Archive)
+	}
+}
+
+// TestStatusTellsRestorable: the newest moment that a restore gives back, how old that is, and why.
+func TestStatusTellsRestorable(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	s := opstest.Well(1)
+	s.Cluster.Status.LastBackup = &v1alpha1.BackupReference{ID: "b1", Repository: "offsite",
+		Time: metav1.NewTime(now.Add(-time.Hour))}
+	var out bytes.Buffer
+	if err := newStatusSheet(opstest.Engine{}, s).print(&out, printer.Palette{}, now, printer.NewTables()); err != nil {
+		t.Fatal(err)
+	}
+	want := "\nRestorable until:       2026-11-29 11:00:00 UTC, 60m ago, as the newest backup has it; no " +
+		"proof of it is known\n"
+	if !strings.Contains(out.String(), want) {
+		t.Errorf("%q is not in\n%s", want, out.String())
 	}
 }
 
