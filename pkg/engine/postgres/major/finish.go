@@ -39,6 +39,13 @@ const (
 	// of the system have them already: they were made with the empty database.
 	versions = `SELECT format('ALTER COLLATION %s REFRESH VERSION', oid::regcollation) FROM pg_collation ` +
 		`WHERE oid >= 16384 AND collprovider <> 'd' AND collversion <> pg_collation_actual_version(oid)`
+	// outdated are commands that update extensions of which the server has a later version.
+	outdated = `SELECT format('ALTER EXTENSION %I UPDATE', name) FROM pg_available_extensions ` +
+		`WHERE installed_version <> default_version`
+	// unknown are commands that gather the statistics of tables that have none.
+	unknown = `SELECT format('ANALYZE %s', c.oid::regclass) FROM pg_class c ` +
+		`JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm', 'p') AND n.nspname !~ '^pg_toast' AND c.relpersistence <> 't' ` +
+		`AND NOT EXISTS (SELECT FROM pg_statistic s WHERE s.starelid = c.oid)`
 	// present are commands that do the same for databases.
 	present = `SELECT format('ALTER DATABASE %I REFRESH COLLATION VERSION', datname) FROM pg_database ` +
 		`WHERE datcollversion <> pg_database_collation_actual_version(oid)`
@@ -65,18 +72,63 @@ func (u Upgrade) finish(ctx context.Context, s private.Server) error {
 	if err != nil {
 		return err
 	}
-	extensions := filepath.Join(u.scripts(), "update_extensions.sql")
-	if _, err := os.Stat(extensions); err == nil {
-		args := append(u.connect(s, maintenance), "--file", extensions)
-		if err := u.do(s.Command(ctx, "psql", args...)); err != nil {
-			return err
-		}
+	if err := u.extend(ctx, s, names); err != nil {
+		return err
 	}
+	return u.analyze(ctx, s, names)
+}
+
+// extend updates extensions as pg_upgrade proposes.
+func (u Upgrade) extend(ctx context.Context, s private.Server, databases []string) error {
+	file := filepath.Join(u.scripts(), "update_extensions.sql")
+	if _, err := os.Stat(file); err != nil {
+		return nil //nolint:nilerr // it proposes none
+	}
+	err := u.do(s.Command(ctx, "psql", append(u.connect(s, maintenance), "--file", file)...))
+	if err == nil || !u.inPlace() {
+		return err
+	}
+	return u.rest(ctx, s, databases, outdated)
+}
+
+// analyze gathers statistics, without which queries are slow.
+func (u Upgrade) analyze(ctx context.Context, s private.Server, databases []string) error {
 	args := []string{"--host", s.Sockets, "--username", u.User, "--all", "--analyze-only", "--jobs", jobs()}
 	if later, err := strconv.Atoi(u.Later.Major); err == nil && later >= 18 { // whose pg_upgrade brings the others along
 		args = append(args, "--missing-stats-only")
 	}
-	return u.do(s.Command(ctx, "vacuumdb", args...))
+	err := u.do(s.Command(ctx, "vacuumdb", args...))
+	if err == nil || !u.inPlace() {
+		return err
+	}
+	return u.rest(ctx, s, databases, unknown)
+}
+
+// rest runs what commands of a query are due in each database, and leaves out those that fail: data that has no way
+// back must not be kept from serving by an extension that stays as it is, or by a table without statistics. Since
+// version 17 a function that an index calls has to name the schemas of what it uses, or ANALYZE ends with an error
+// (https://www.postgresql.org/docs/17/release-17.html). A lack of room is nothing of that kind, see remake.
+func (u Upgrade) rest(ctx context.Context, s private.Server, databases []string, due string) error {
+	for _, name := range databases {
+		commands, err := u.ask(ctx, s, name, due)
+		if err != nil {
+			return err
+		}
+		for i, command := range commands {
+			commands[i] = careful(command, "NULL")
+		}
+		if err := u.each(ctx, s, name, commands); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// careful is a command that does something else where it fails, unless for a lack of room, or because it was ended.
+func careful(command, otherwise string) string {
+	return "DO " + local.Literal("BEGIN EXECUTE "+local.Literal(command)+"; EXCEPTION "+
+		"WHEN insufficient_resources OR operator_intervention OR system_error THEN RAISE; WHEN others THEN "+
+		otherwise+"; END")
 }
 
 // reindex makes those indexes of a database again that hang on the order of text, and writes down the versions of the
@@ -107,15 +159,14 @@ func (u Upgrade) reindex(ctx context.Context, s private.Server, database string)
 // data from serving that has no way back: it is given up, so that no query takes it, and who reads the status is told.
 // A lack of room is nothing of that kind: with more of it a repeat goes on.
 func (u Upgrade) remake(ctx context.Context, s private.Server, database string, commands []string) error {
-	careful := slices.Clone(commands)
-	for i, command := range careful {
+	spared := slices.Clone(commands)
+	for i, command := range spared {
 		if index, remakes := strings.CutPrefix(command, one); remakes {
-			careful[i] = "DO " + local.Literal("BEGIN EXECUTE "+local.Literal(command)+"; EXCEPTION "+
-				"WHEN insufficient_resources OR operator_intervention OR system_error THEN RAISE; WHEN others THEN "+
-				"UPDATE pg_index SET indisvalid = false WHERE indexrelid = "+local.Literal(index)+"::regclass; END")
+			spared[i] = careful(command, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = "+local.Literal(index)+
+				"::regclass")
 		}
 	}
-	return u.each(ctx, s, database, careful)
+	return u.each(ctx, s, database, spared)
 }
 
 // each runs commands, each in a transaction of its own.
