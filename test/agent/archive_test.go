@@ -107,17 +107,23 @@ func TestForward(t *testing.T) {
 	p.kill()
 	s.wait("another primary", func() bool { n := s.primary(); return n != nil && n != p })
 	ask("INSERT INTO kept VALUES (2000)")
-	at, err := time.Parse("2006-01-02 15:04:05.999999-07", ask("SELECT clock_timestamp() AT TIME ZONE 'UTC' || '+00'"))
-	if err != nil {
-		t.Fatal(err)
+	clock := func() time.Time {
+		t.Helper()
+		now, err := time.Parse("2006-01-02 15:04:05.999999-07", ask("SELECT clock_timestamp() AT TIME ZONE 'UTC' || '+00'"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return now
 	}
+	at := clock()
 	ask("DROP TABLE IF EXISTS kept")
 	time.Sleep(time.Second)
+	last := clock()
 	ask("CREATE TABLE IF NOT EXISTS later AS SELECT 1 AS n")
 	var w contract.LogWindow
-	s.wait("the moment to be archived", func() bool {
+	s.wait("all of it to be archived", func() bool {
 		w = s.window(t, collector, backup)
-		return w.To.After(at)
+		return w.To.After(last)
 	})
 	stop()
 	<-ended
