@@ -33,6 +33,7 @@ type command struct {
 // options are the values of all flags.
 type options struct {
 	nodes             int
+	memory            string
 	leftovers         bool
 	binaries          list
 	name              string
@@ -116,6 +117,7 @@ func (o *options) flags(name string) *flag.FlagSet {
 	flags.StringVar(&o.cache, "cache", or(os.Getenv("DBOP_CLUSTER_CACHE"), filepath.Join(home, ".cache", "dbop-cluster")), "directory of binaries and images")
 	flags.StringVar(&o.src, "source", "", "directory of hack/cluster (default: searched upwards from here)")
 	flags.IntVar(&o.nodes, "nodes", 2, "up: how many nodes at least")
+	flags.StringVar(&o.memory, "memory", os.Getenv("DBOP_CLUSTER_MEMORY"), "up: keep a new cluster in so much memory, for example 12g, and not on the disk")
 	flags.BoolVar(&o.leftovers, "leftovers", false, "status: list what a cluster left on the machine, fail if anything")
 	flags.Var(&o.binaries, "binary", "image: a static program to pack, may be repeated; the first is what a container starts")
 	flags.StringVar(&o.name, "name", "dbop.test/dbop-dev/kubectl-dbop:dev", "image: the name of the image")
@@ -135,7 +137,7 @@ func (o *options) cluster() (cluster.Cluster, error) {
 	if place.Cache, err = filepath.Abs(o.cache); err != nil {
 		return cluster.Cluster{}, fmt.Errorf("find the cache: %w", err)
 	}
-	return cluster.Cluster{Site: place, Log: progress.New(os.Stderr)}, nil
+	return cluster.Cluster{Site: place, Memory: o.memory, Log: progress.New(os.Stderr)}, nil
 }
 
 // interspersed parses flags that may stand anywhere among the arguments.

@@ -29,7 +29,7 @@ func onAll(do func(cluster.Cluster, context.Context) error) func(context.Context
 // commands are all there are.
 func commands() map[string]command {
 	return map[string]command{
-		"up":         {usage: "[--nodes 2]", help: "start the cluster, or see that it runs", changes: true, run: up},
+		"up":         {usage: "[--nodes 2] [--memory 12g]", help: "start the cluster, or see that it runs", changes: true, run: up},
 		"down":       {help: "remove the cluster, keep the cache", changes: true, run: down},
 		"status":     {usage: "[--leftovers]", help: "what runs, or what is left of it", run: status},
 		"build":      {usage: "[NAME...]", help: "build binaries only, all or the named", most: -1, run: buildBinaries},

@@ -19,7 +19,9 @@ import (
 // Cluster is one cluster on this machine, running or not.
 type Cluster struct {
 	site.Site
-	Log *progress.Log
+	// Memory is how much of it a new cluster may take for its state, as in tmpfs(5); with none the state is on the disk.
+	Memory string
+	Log    *progress.Log
 }
 
 // errDown is what commands answer that need a running cluster.

@@ -40,8 +40,10 @@ func (c Cluster) clean(ctx context.Context) error {
 		return killed // with processes alive nothing else would work
 	}
 	return errors.Join(
-		machine.Unmount(c.State),
+		// Of a file in memory that is unmounted nobody could say where it was.
+		machine.UnmountBelow(c.State),
 		machine.DetachLoops(c.State),
+		machine.Unmount(c.State),
 		network.RemoveLinks(),
 		cgroup.Remove(cgroup.Root),
 		machine.RemoveStrays(c.State),

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/cgroup"
+	"github.com/dbop-dev/kubectl-dbop/hack/cluster/internal/machine"
 )
 
 // ownerFile says which state directory the cluster of this machine has. It is
@@ -22,6 +23,11 @@ const marker = ".dbop-cluster"
 func (c Cluster) own() error {
 	if err := os.MkdirAll(c.State, 0o755); err != nil {
 		return fmt.Errorf("make the directory of the cluster: %w", err)
+	}
+	if c.Memory != "" {
+		if err := machine.MountMemory(c.State, c.Memory); err != nil {
+			return err
+		}
 	}
 	if err := os.WriteFile(filepath.Join(c.State, marker), nil, 0o644); err != nil {
 		return fmt.Errorf("mark the directory of the cluster: %w", err)

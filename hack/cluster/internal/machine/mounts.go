@@ -47,15 +47,36 @@ func parseMounts(mountinfo io.Reader, dir string) ([]string, error) {
 	return found, nil
 }
 
+// MountMemory mounts memory at dir, of a size as in tmpfs(5).
+func MountMemory(dir, size string) error {
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "mode=0755,size="+size); err != nil {
+		return fmt.Errorf("mount %s of memory at %s: %w", size, dir, err)
+	}
+	return nil
+}
+
 // Unmount unmounts everything at dir and below, last mounted first. What is
 // busy is detached: its users are dead or about to be.
 func Unmount(dir string) error {
+	return unmount(dir, func(string) bool { return true })
+}
+
+// UnmountBelow is Unmount, but for dir itself.
+func UnmountBelow(dir string) error {
+	return unmount(dir, func(at string) bool { return at != dir })
+}
+
+// unmount unmounts what is chosen of the mounts at dir and below.
+func unmount(dir string, chosen func(string) bool) error {
 	mounts, err := Mounts(dir)
 	if err != nil {
 		return err
 	}
 	var failed error
 	for _, at := range slices.Backward(mounts) {
+		if !chosen(at) {
+			continue
+		}
 		err := unix.Unmount(at, unix.UMOUNT_NOFOLLOW)
 		if errors.Is(err, unix.EBUSY) {
 			err = unix.Unmount(at, unix.UMOUNT_NOFOLLOW|unix.MNT_DETACH)
