@@ -70,7 +70,7 @@ TESTFLAGS := -vet=off -ldflags=-w
 .PHONY: unit
 # Many tests wait for servers, so more packages than processors run at once.
 unit: etcd-binaries ## Tests that need no cluster
-	go test -p 3 $(TESTFLAGS) ./cmd/... ./pkg/... ./test/simulation/... ./test/plans/... ./test/history/... ./hack/release/... ./hack/picture/... ./hack/words/...
+	go test -p 3 -timeout 20m $(TESTFLAGS) ./cmd/... ./pkg/... ./test/simulation/... ./test/plans/... ./test/history/... ./hack/release/... ./hack/picture/... ./hack/words/...
 
 .PHONY: agents
 # Of the versions besides the one of this machine, the newest; make torture has all. Those on the cluster are another one.

@@ -122,10 +122,10 @@ if phase build make build failpoint "$root/bin/cluster"; then
 	# The store of the tests is loaded into the cluster as an image.
 	phase cluster make stores cluster-up &
 	cluster=$!
-	phase unit make unit GOFLAGS='-buildvcs=false -v' &
+	phase unit hack/in-memory.sh make unit GOFLAGS='-buildvcs=false -v' &
 	unit=$!
-	# One e2e test needs it: built here, it takes no time from those that count seconds.
-	phase issuer go build -C test/certmanager -o "$root/bin/certmanager" . &
+	# One e2e test needs it: built here, it takes no time from those that count seconds. Some that run beside it do, too.
+	phase issuer nice go build -C test/certmanager -o "$root/bin/certmanager" . &
 	issuer=$!
 	if beside $cluster; then
 		beside $unit $issuer || failures=1

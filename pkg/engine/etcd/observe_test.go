@@ -18,7 +18,13 @@ func TestObserveThroughFailures(t *testing.T) {
 	members := f.names()
 	f.form(series36, members...)
 
-	v := f.healthy(members...)
+	var v engine.View
+	f.eventually("the version of the cluster to be agreed", func() error { // later than that they are healthy
+		if v = f.healthy(members...); v.Members[0].Protocol != "3.6.0" {
+			return errVersion
+		}
+		return nil
+	})
 	if !v.Quorum || len(v.MemberList) != 3 || len(v.ClusterIDs) != 1 || New().Tolerates(v) != 1 {
 		t.Fatalf("healthy view: quorum %v, roster %v, clusters %v, tolerates %d", v.Quorum, v.MemberList, v.ClusterIDs,
 			New().Tolerates(v))
@@ -66,7 +72,10 @@ func TestObserveThroughFailures(t *testing.T) {
 	f.healthy(members...)
 }
 
-var errQuorum = errors.New("there is still a quorum")
+var (
+	errQuorum  = errors.New("there is still a quorum")
+	errVersion = errors.New("the members have agreed on no version yet")
+)
 
 // TestObserveAlarms makes a database full and reads the alarm where it costs nothing.
 func TestObserveAlarms(t *testing.T) {
