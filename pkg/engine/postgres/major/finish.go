@@ -44,7 +44,8 @@ const (
 		`WHERE installed_version <> default_version`
 	// unknown are commands that gather the statistics of tables that have none.
 	unknown = `SELECT format('ANALYZE %s', c.oid::regclass) FROM pg_class c ` +
-		`JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'm', 'p') AND n.nspname !~ '^pg_toast' AND c.relpersistence <> 't' ` +
+		`JOIN pg_namespace n ON n.oid = c.relnamespace ` +
+		`WHERE c.relkind IN ('r', 'm', 'p') AND n.nspname !~ '^pg_toast' AND c.relpersistence <> 't' ` +
 		`AND NOT EXISTS (SELECT FROM pg_statistic s WHERE s.starelid = c.oid)`
 	// present are commands that do the same for databases.
 	present = `SELECT format('ALTER DATABASE %I REFRESH COLLATION VERSION', datname) FROM pg_database ` +

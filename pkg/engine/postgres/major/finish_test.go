@@ -22,7 +22,8 @@ func TestNoWayBack(t *testing.T) {
 		u.makes(ctx, t, s, maintenance, "CREATE DATABASE app")
 		u.makes(ctx, t, s, "app",
 			"CREATE FUNCTION public.path(n int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN n; END $$",
-			"CREATE TABLE public.broken AS SELECT n FROM generate_series(1, 100) AS n", "CREATE INDEX ON public.broken (public.path(n))",
+			"CREATE TABLE public.broken AS SELECT n FROM generate_series(1, 100) AS n",
+			"CREATE INDEX ON public.broken (public.path(n))",
 			"CREATE OR REPLACE FUNCTION public.path(n int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS "+
 				"$$ BEGIN RETURN not_in_the_path(n); END $$",
 			"CREATE TABLE public.whole AS SELECT n FROM generate_series(1, 100) AS n",
