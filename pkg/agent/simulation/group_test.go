@@ -54,9 +54,21 @@ func (m *member) replicate() {
 		if to == m || !w.concerns(m, to) {
 			continue
 		}
-		term, log, commit := m.disk.term, slices.Clip(m.disk.log), m.commit
+		term, log, commit := m.disk.term, m.told(to), m.commit
 		m.send(to, func() { to.accept(m, term, log, commit) })
 	}
+}
+
+// told is what a leader sends of its log: a change that takes the vote of a member is agreed before that one hears of
+// it.
+func (m *member) told(to *member) []record {
+	log := slices.Clip(m.disk.log)
+	for i := max(1, m.commit); i < len(log); i++ {
+		if log[i].voters != log[i-1].voters && log[i].voters&(1<<to.number) == 0 {
+			return log[:i:i]
+		}
+	}
+	return log
 }
 
 // concerns says whether a leader knows of a member.

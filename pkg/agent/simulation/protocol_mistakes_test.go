@@ -66,6 +66,7 @@ func changes() []change {
 			"n.doc.Generation, n.doc.Settings, nil"},
 		{"a primary goes on when it is to follow", "entry_back.go", "n.doc.Source != nil && n.doc.Source.Kept", "false"},
 		{"a primary follows on", "entry_source.go", "case s.Following && n.doc.Source == nil:", "case false:"},
+		{"a leader takes its own vote", "leader.go", "case change.Take == n.id:", "case false:"},
 		{"votes stay even", "votes.go", "case voters%2 == 0 || voters > target:", "case voters > target:"},
 	}
 }
