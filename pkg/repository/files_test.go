@@ -213,10 +213,11 @@ func repeat(t *testing.T, d *Directory, act func(*Directory) error, name string,
 }
 
 func TestOSFilesRemoveNothing(t *testing.T) {
-	if err := (osFiles{}).remove(filepath.Join(t.TempDir(), "absent")); err != nil {
+	absent := filepath.Join(t.TempDir(), "absent")
+	if err := (osFiles{}).remove(absent); err != nil {
 		t.Error(err)
 	}
-	if err := (osFiles{}).rename(filepath.Join(t.TempDir(), "absent"), "x"); !errors.Is(err, fs.ErrNotExist) {
+	if err := (osFiles{}).rename(absent, absent+"-too"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
