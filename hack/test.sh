@@ -124,11 +124,8 @@ if phase build make build failpoint "$root/bin/cluster"; then
 	cluster=$!
 	phase unit hack/in-memory.sh make unit GOFLAGS='-buildvcs=false -v' &
 	unit=$!
-	# One e2e test needs it: built here, it takes no time from those that count seconds. Some that run beside it do, too.
-	phase issuer nice go build -C test/certmanager -o "$root/bin/certmanager" . &
-	issuer=$!
 	if beside $cluster; then
-		beside $unit $issuer || failures=1
+		beside $unit || failures=1
 		lint=
 		for engine in $(engines); do
 			# It takes all processors for minutes, so it runs beside tests that have no bounds in seconds.
@@ -144,7 +141,7 @@ if phase build make build failpoint "$root/bin/cluster"; then
 		beside $lint || failures=1
 	else
 		failures=1
-		beside $unit $issuer || true
+		beside $unit || true
 		phase lint make lint || true
 	fi
 	phase agents make agents GOFLAGS='-buildvcs=false -v' || failures=1
