@@ -11,8 +11,11 @@ import (
 // sessions is an Incrementer. Of a backup that holds changes all methods of Snapshotter take the bytes followed by
 // those of the full one.
 type Incremental interface {
+	// CheckIncremental refuses a cluster whose version or settings allow none. A Refusal says why, and what to type; the
+	// full backup that it speaks of would go to the repository. It is pure.
+	CheckIncremental(c *v1alpha1.DatabaseCluster, repository string) error
 	// IncrementalSource names the member to stream from, and the newest full backup in a repository since which it can
-	// stream the changes. A Refusal says why there is none, and what to type. It is pure.
+	// stream the changes. A Refusal says why there is none, and what to type, as CheckIncremental does. It is pure.
 	IncrementalSource(v View, c *v1alpha1.DatabaseCluster, repository string) (BaseOf, error)
 	// NewBase returns a writer that sees all bytes of a full snapshot.
 	NewBase() Base

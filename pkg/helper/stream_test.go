@@ -54,6 +54,8 @@ func (basing) IncrementalSource(engine.View, *v1alpha1.DatabaseCluster, string) 
 	return engine.BaseOf{}, nil
 }
 
+func (basing) CheckIncremental(*v1alpha1.DatabaseCluster, string) error { return nil }
+
 // TestStream: a full backup leaves a base with the members, and what changed leaves none.
 func TestStream(t *testing.T) {
 	t.Parallel()

@@ -123,6 +123,8 @@ type Step struct {
 	Alarm string `json:"alarm,omitempty"`
 	// User of the database that the step acts on.
 	User string `json:"user,omitempty"`
+	// Parent is the backup that the one of ActionBackup adds to; "" for one that holds all data.
+	Parent string `json:"parent,omitempty"`
 	// Title in the imperative, for people; Reason why now.
 	Title  string `json:"title"`
 	Reason string `json:"reason,omitempty"`

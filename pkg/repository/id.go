@@ -62,6 +62,16 @@ func ClusterOf(id string) string {
 	return strings.Join(parts[:len(parts)-2], "-")
 }
 
+// TimeOf is the time inside an identifier; false if it has none.
+func TimeOf(id string) (time.Time, bool) {
+	parts := strings.Split(id, "-")
+	if len(parts) < 3 {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(stamp, parts[len(parts)-2])
+	return at, err == nil
+}
+
 // belongs reports whether an identifier was made for the cluster. Clusters
 // "db" and "db-1" don't mix: what follows the name has a fixed length.
 func belongs(id, cluster string) bool {

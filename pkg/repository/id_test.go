@@ -16,6 +16,14 @@ func TestNewID(t *testing.T) {
 	if err != nil || id != "my-db-20261121T101500Z-0a1b" {
 		t.Errorf("NewID: %q, %v", id, err)
 	}
+	if at, ok := TimeOf(id); !ok || !at.Equal(now) {
+		t.Errorf("TimeOf: %s, %t", at, ok)
+	}
+	for _, without := range []string{"", "full", "my-db-0a1b-1"} {
+		if _, ok := TimeOf(without); ok {
+			t.Errorf("%q has a time", without)
+		}
+	}
 	if _, err := NewID("my-db", now, strings.NewReader("x")); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("without randomness: %v", err)
 	}

@@ -175,7 +175,7 @@ type Storage struct {
 // they are taken unasked.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.schedule) || has(self.repository) && size(self.repository) > 0",message="scheduled backups go to a claim or an object store: repository must be \"pvc:CLAIM\", \"pvc:CLAIM/PATH\" or the name of a repository",fieldPath=".repository",reason=FieldValueInvalid
-// +kubebuilder:validation:XValidation:rule="has(self.schedule) || ![has(self.timeZone), has(self.keep), has(self.keepFor), has(self.keepDaily), has(self.keepWeekly), has(self.keepMonthly), has(self.keepYearly), has(self.verify)].exists(x, x)",message="timeZone, verify and what is kept are of a schedule, and there is none",fieldPath=".schedule",reason=FieldValueInvalid
+// +kubebuilder:validation:XValidation:rule="has(self.schedule) || ![has(self.timeZone), has(self.keep), has(self.keepFor), has(self.keepDaily), has(self.keepWeekly), has(self.keepMonthly), has(self.keepYearly), has(self.verify), has(self.full)].exists(x, x)",message="timeZone, verify, full and what is kept are of a schedule, and there is none",fieldPath=".schedule",reason=FieldValueInvalid
 type BackupPolicy struct {
 	// Repository is "pvc:CLAIM", "pvc:CLAIM/PATH" or the name of a repository; a custom resource names no
 	// directory of a machine ("dir:/path"), which only the command line has.
@@ -197,7 +197,11 @@ type BackupPolicy struct {
 	// Retention says which of them stay.
 	Retention `json:",inline"`
 	// Verify is how often one of them is restored into a throw-away member and compared.
-	Verify VerifyEvery `json:"verify,omitempty"`
+	// "" is never.
+	Verify Interval `json:"verify,omitempty"`
+	// Full is how often one of them holds all data. The others hold what changed since then: PostgreSQL 17 or later whose
+	// setting summarize_wal is on. "" has all of them hold all data.
+	Full Interval `json:"full,omitempty"`
 }
 
 // RestoreSource is the backup that a cluster begins from.

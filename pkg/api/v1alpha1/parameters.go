@@ -117,7 +117,10 @@ type BackupParameters struct {
 	// Verify restores the backup into a throw-away member and compares.
 	Verify bool `json:"verify,omitempty"`
 	// VerifyEvery has the backup of a schedule verified if none was for so long.
-	VerifyEvery VerifyEvery `json:"verifyEvery,omitempty"`
+	VerifyEvery Interval `json:"verifyEvery,omitempty"`
+	// FullEvery has the backup of a schedule hold what changed since Parent, unless the newest full one is of another such
+	// interval, or members can't tell any more what changed since it. "" is a full one.
+	FullEvery Interval `json:"fullEvery,omitempty"`
 	// Scheduled marks the backup as one that a schedule's retention may delete,
 	// and Retention says which of these stay. Its days begin in TimeZone.
 	Scheduled bool `json:"scheduled,omitempty"`

@@ -51,13 +51,14 @@ func (r Retention) Kept() string {
 	return strings.Join(out, ", ")
 }
 
-// VerifyEvery is how often a backup of a schedule is verified.
+// Interval is how often something is done by a schedule of backups: by the first run of each day, week (from Monday) or
+// month of its time zone.
 // +kubebuilder:validation:Enum=daily;weekly;monthly
-type VerifyEvery string
+type Interval string
 
-// How often; "" for never.
+// How often; "" is for each field to say.
 const (
-	VerifyDaily   VerifyEvery = "daily"
-	VerifyWeekly  VerifyEvery = "weekly"
-	VerifyMonthly VerifyEvery = "monthly"
+	Daily   Interval = "daily"
+	Weekly  Interval = "weekly"
+	Monthly Interval = "monthly"
 )

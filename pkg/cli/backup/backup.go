@@ -19,7 +19,7 @@ func NewBackup(f *command.Factory) *cobra.Command {
 	var repo, to string
 	var verify, scheduled, incremental bool
 	var keep v1alpha1.Retention
-	var every, zone string
+	var every, full, zone string
 	var within time.Duration
 	outside := &command.ExternalFlags{}
 	cmd := &cobra.Command{
@@ -53,6 +53,8 @@ A database that something else made is backed up by --from-statefulset, --select
 				return exit.Misuse("--keep requires --scheduled")
 			case every != "" && !scheduled:
 				return exit.Misuse("--verify-every requires --scheduled")
+			case full != "" && (!scheduled || incremental):
+				return exit.Misuse("--full-every requires --scheduled, and excludes --incremental")
 			case (scheduled || incremental) && outside.Given():
 				return exit.Misuse("--scheduled and --incremental are for clusters of this tool's")
 			}
@@ -79,7 +81,7 @@ A database that something else made is backed up by --from-statefulset, --select
 			spec := f.Operation(cmd.Context(), v1alpha1.VerbBackup, t.Cluster.Name)
 			spec.Verify, spec.Scheduled, spec.Retention, spec.TimeZone = verify, scheduled, keep, zone
 			spec.Incremental = incremental
-			spec.VerifyEvery = v1alpha1.VerifyEvery(every)
+			spec.VerifyEvery, spec.FullEvery = v1alpha1.Interval(every), v1alpha1.Interval(full)
 			if err := f.BackupTo(&spec, repo, t.Cluster); err != nil {
 				return err
 			}
@@ -102,11 +104,13 @@ A database that something else made is backed up by --from-statefulset, --select
 	addRetention(cmd, &keep)
 	cmd.Flags().StringVar(&every, "verify-every", "",
 		"Verify if none was verified this day, week or month: daily, weekly or monthly.")
+	cmd.Flags().StringVar(&full, "full-every", "",
+		"Take what changed since the newest full backup, if that is of this day, week or month: daily, weekly or monthly.")
 	cmd.Flags().StringVar(&zone, "time-zone", "", "Time zone in which days begin.")
 	cmd.Flags().DurationVar(&within, "wait-for-lease", 0,
 		"How long to wait for another operation on the cluster to end, such as 30m, before giving up.")
 	// What schedules are made of; nobody types it.
-	for _, name := range append(retentionNames(), "scheduled", "wait-for-lease", "verify-every", "time-zone") {
+	for _, name := range append(retentionNames(), "scheduled", "wait-for-lease", "verify-every", "full-every", "time-zone") {
 		_ = cmd.Flags().MarkHidden(name)
 	}
 	_ = cmd.MarkFlagDirname("to")

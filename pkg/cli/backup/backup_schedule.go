@@ -18,9 +18,9 @@ import (
 
 // scheduleFlags are what a schedule is made of.
 type scheduleFlags struct {
-	repository, zone, helper, verify string
-	keep                             v1alpha1.Retention
-	remove                           bool
+	repository, zone, helper, verify, full string
+	keep                                   v1alpha1.Retention
+	remove                                 bool
 }
 
 func newBackupSchedule(f *command.Factory) *cobra.Command {
@@ -38,6 +38,10 @@ schedule took. It never deletes backups that people or operations took, nor the 
 the first run of each day, week or month restores its backup into a throw-away member and compares. A missed or
 failed backup shows in 'kubectl dbop status'.
 
+With --full the first run of each day, week or month takes all data, and the others what changed since the newest
+full backup there, as 'kubectl dbop backup --incremental' does: of PostgreSQL 17 or later whose setting summarize_wal
+is on. Where nobody can tell what changed, a run takes all data.
+
 It creates a service account with a Role of its own. The stock ClusterRole admin may do that, and edit may
 not.`,
 		Example: `  # Back up my-db each night, and keep a week of it
@@ -45,6 +49,9 @@ not.`,
 
   # Keep all of a week and one of each of four weeks in an object store, and prove one a week
   kubectl dbop backup schedule my-db "0 2 * * *" --keep 7d --keep-weekly 4 --verify weekly --repository offsite
+
+  # Take all data of a PostgreSQL each week, and what changed since each night
+  kubectl dbop backup schedule my-db "0 2 * * *" --full weekly --keep 30d --repository offsite
 
   # Show the schedule of my-db
   kubectl dbop backup schedule my-db
@@ -57,7 +64,7 @@ not.`,
 		Args:              command.Arguments(1, 2, "NAME"),
 		ValidArgsFunction: command.CompleteClusters(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			made := append(retentionNames(), "verify", "time-zone", "repository", "helper-image")
+			made := append(retentionNames(), "verify", "full", "time-zone", "repository", "helper-image")
 			given := func(names ...string) bool {
 				for _, n := range names {
 					if cmd.Flags().Changed(n) {
@@ -91,7 +98,8 @@ not.`,
 					return err
 				}
 				spec.Policy = &v1alpha1.BackupPolicy{Repository: at.String(), Schedule: args[1], TimeZone: s.zone,
-					Retention: s.keep, Verify: v1alpha1.VerifyEvery(s.verify)}
+					Retention: s.keep, Verify: v1alpha1.Interval(s.verify),
+					Full: v1alpha1.Interval(s.full)}
 				spec.Image = f.HelperImage(s.helper, t.Cluster)
 				in.Verbed, in.Next = "backed up by schedule", command.DisplayName+" backup schedule "+t.Cluster.Name
 			}
@@ -102,6 +110,8 @@ not.`,
 	command.AddRepositoryFlag(cmd, &s.repository, "scheduled backups")
 	addRetention(cmd, &s.keep)
 	cmd.Flags().StringVar(&s.verify, "verify", "", "Verify a backup: daily, weekly or monthly. Never if not set.")
+	cmd.Flags().StringVar(&s.full, "full", "",
+		"Take all data once each day, week or month, and else what changed since: daily, weekly or monthly. PostgreSQL 17 or later.")
 	cmd.Flags().StringVar(&s.zone, "time-zone", "",
 		"Time zone of the schedule, such as Europe/Berlin. By default that of the cluster's controllers, mostly UTC.")
 	cmd.Flags().StringVar(&s.helper, "helper-image", "",
@@ -148,7 +158,7 @@ func showSchedule(ctx context.Context, f *command.Factory, out *printer.Output, 
 
 func (s scheduleSheet) print(w io.Writer, now time.Time) {
 	p := s.Schedule.Policy
-	zone, keep, verify := p.TimeZone, "all", "never"
+	zone, keep, verify, full := p.TimeZone, "all", "never", ""
 	if zone == "" {
 		zone = "of the cluster's controllers"
 	}
@@ -158,11 +168,15 @@ func (s scheduleSheet) print(w io.Writer, now time.Time) {
 	if p.Verify != "" {
 		verify = string(p.Verify)
 	}
+	if p.Full != "" {
+		full = string(p.Full) + ", else what changed since"
+	}
 	for _, line := range [][2]string{
 		{"Cluster", s.Name + " in namespace " + s.Namespace},
 		{"Schedule", p.Schedule},
 		{"Time zone", zone},
 		{"Repository", p.Repository},
+		{"All data", full},
 		{"Kept", keep},
 		{"Verified", verify},
 		{"CronJob", v1alpha1.Schedule(s.Name)},
@@ -170,6 +184,8 @@ func (s scheduleSheet) print(w io.Writer, now time.Time) {
 		{"Newest backup", command.BackupText(s.LastBackup, now)},
 		{"Next", command.NextText(s.Schedule, now)},
 	} {
-		fmt.Fprintf(w, "%-14s %s\n", line[0]+":", line[1])
+		if line[1] != "" {
+			fmt.Fprintf(w, "%-14s %s\n", line[0]+":", line[1])
+		}
 	}
 }

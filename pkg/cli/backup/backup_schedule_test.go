@@ -48,6 +48,7 @@ func TestBackupScheduleRefuses(t *testing.T) {
 		"can't be kept":         {"my-db", "0 2 * * *", "--keep=-1"},
 		"is no schedule":        {"my-db", "each night", "--repository", "pvc:backups"},
 		"is no place there":     {"my-db", "0 2 * * *", "--repository", "dir:/backups"},
+		"no incremental":        {"my-db", "0 2 * * *", "--repository", "pvc:backups", "--full", "weekly"},
 		"there is no time zone": {"my-db", "0 2 * * *", "--repository", "pvc:backups", "--time-zone", "Atlantis"},
 		"my-other-db not found": {"my-other-db", "0 2 * * *"},
 		"needs NAME":            {},
@@ -69,6 +70,10 @@ func TestBackupWaitsItsTurn(t *testing.T) {
 	r := b.Run("backup", "my-db", "--scheduled", "--keep", "3", "--wait-for-lease", "300ms", "--progress", "none")
 	if r.Code != exit.Busy || !strings.Contains(r.Err, "waiting: ") || time.Since(began) < 300*time.Millisecond {
 		t.Errorf("exit %d after %s\n%s", r.Code, time.Since(began), r.Err)
+	}
+	if r := b.Run("backup", "my-db", "--full-every", "weekly"); r.Code != exit.Usage ||
+		!strings.Contains(r.Err, "--scheduled") {
+		t.Errorf("exit %d\n%s", r.Code, r.Err)
 	}
 	if r := b.Run("backup", "my-db", "--keep", "3"); r.Code != exit.Usage || !strings.Contains(r.Err, "--scheduled") {
 		t.Errorf("exit %d\n%s", r.Code, r.Err)

@@ -227,8 +227,11 @@ func scheduleArgs(in ScheduleInput) []string {
 	if p.Verify != "" {
 		args = append(args, "--verify-every", string(p.Verify))
 	}
+	if p.Full != "" {
+		args = append(args, "--full-every", string(p.Full))
+	}
 	if calendar := p.KeepDaily + p.KeepWeekly + p.KeepMonthly + p.KeepYearly; p.TimeZone != "" &&
-		(calendar > 0 || p.Verify != "") {
+		(calendar > 0 || p.Verify != "" || p.Full != "") {
 		args = append(args, "--time-zone", p.TimeZone)
 	}
 	return args

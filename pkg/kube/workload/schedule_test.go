@@ -62,7 +62,7 @@ func TestVerifyingSchedule(t *testing.T) {
 	t.Parallel()
 	in := scheduleInput(kubetest.Cluster())
 	in.Policy.Retention = v1alpha1.Retention{KeepFor: "7d", KeepWeekly: 4}
-	in.Policy.Verify = v1alpha1.VerifyWeekly
+	in.Policy.Verify, in.Policy.Full = v1alpha1.Weekly, v1alpha1.Monthly
 	in.Cluster.Spec.Backup = in.Policy
 	objects, err := BuildSchedule(in)
 	if err != nil {

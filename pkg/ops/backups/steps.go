@@ -1,6 +1,7 @@
 package backups
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,14 +18,14 @@ import (
 func First(p rules.Situation, leader, verify bool) *ops.Decision {
 	op := p.S.Operation
 	if p.S.Fact(v1alpha1.FactBackup) == "" {
-		source := sourceOf(p, leader)
+		source, parent, why := sourceOf(p, leader)
 		if source == "" && ops.JobStarted(op) {
-			return rules.Do(backupStep(op, nil, "Have a backup taken to "+op.Spec.Repository)) // no matter how the members are
+			return rules.Do(backupStep(op, nil, parent, "Have a backup taken to "+op.Spec.Repository)) // no matter how the members are
 		}
-		if source == "" && op.Spec.Parent != "" {
+		if source == "" && parent != "" {
 			return rules.Block(&ops.Error{Kind: ops.Refused, Check: "incremental",
 				Message: fmt.Sprintf("no healthy member of %s can tell any more what changed since backup %s", p.S.Cluster.Name,
-					op.Spec.Parent),
+					parent),
 				Hint: fmt.Sprintf("kubectl dbop cancel %s; then take a full backup: kubectl dbop backup %s --repository %s",
 					p.S.Cluster.Name, p.S.Cluster.Name, op.Spec.Repository)})
 		}
@@ -35,10 +36,12 @@ func First(p rules.Situation, leader, verify bool) *ops.Decision {
 					" shows why; --skip-backup goes on without one, where that is wanted"})
 		}
 		title := fmt.Sprintf("Back up %s to %s", source, op.Spec.Repository)
-		if op.Spec.Parent != "" {
-			title += ": what changed since " + op.Spec.Parent
+		if parent != "" {
+			title += ": what changed since " + parent
 		}
-		return rules.Do(backupStep(op, []string{source}, title))
+		step := backupStep(op, []string{source}, parent, title)
+		step.Reason = why
+		return rules.Do(step)
 	}
 	if verify && p.S.Fact(v1alpha1.FactVerified) == "" {
 		step := ops.Step{ID: "verify-backup/" + op.Spec.Backup, Action: ops.ActionVerify, Risk: ops.RiskNone,
@@ -55,16 +58,23 @@ func First(p rules.Situation, leader, verify bool) *ops.Decision {
 	return nil
 }
 
-// sourceOf is the member that is fit to stream the backup of the operation in flight; "" for none.
-func sourceOf(p rules.Situation, leader bool) string {
+// sourceOf is the member that is fit to stream the backup of the operation in flight, "" for none, and the full backup
+// that it adds to. One of a schedule holds all data where nobody can tell any more what changed: why says so.
+func sourceOf(p rules.Situation, leader bool) (member, parent, why string) {
 	o := p.S.Operation.Spec
-	if o.Parent == "" {
-		return p.E.Source(p.S.View, leader)
+	if o.Parent == "" && o.FullEvery == "" {
+		return p.E.Source(p.S.View, leader), "", ""
 	}
-	if base, err := Base(p.E, p.S, o.Repository); err == nil && base.Backup == o.Parent {
-		return base.Member
+	base, err := Base(p.E, p.S, o.Repository)
+	switch refusal, refused := errors.AsType[*engine.Refusal](err); {
+	case err == nil && o.Parent != "" && base.Backup == o.Parent:
+		return base.Member, o.Parent, ""
+	case o.FullEvery == "":
+		return "", o.Parent, ""
+	case refused:
+		why = "what changed is not known: " + refusal.Reason
 	}
-	return ""
+	return p.E.Source(p.S.View, leader), "", why
 }
 
 // Base is the newest full backup in a repository since which a member can stream the changes. A Refusal says why there
@@ -72,14 +82,18 @@ func sourceOf(p rules.Situation, leader bool) string {
 func Base(e engine.Engine, s ops.State, repository string) (engine.BaseOf, error) {
 	i, ok := e.(engine.Incremental)
 	if !ok {
-		return engine.BaseOf{}, &engine.Refusal{Check: "incremental",
-			Reason: fmt.Sprintf("%s has no incremental backups", e.Name()), Hint: "take a full one: leave --incremental out"}
+		return engine.BaseOf{}, NoneIncremental(e, "take a full one: leave --incremental out")
 	}
 	return i.IncrementalSource(s.View, s.Cluster, repository)
 }
 
-func backupStep(op *v1alpha1.Operation, members []string, title string) ops.Step {
-	return ops.Step{ID: ops.BackupStepPrefix + op.Spec.Backup, Action: ops.ActionBackup, Members: members,
+// NoneIncremental is the Refusal of an engine whose backups all hold all data.
+func NoneIncremental(e engine.Engine, hint string) *engine.Refusal {
+	return &engine.Refusal{Check: "incremental", Reason: e.Name() + " has no incremental backups", Hint: hint}
+}
+
+func backupStep(op *v1alpha1.Operation, members []string, parent, title string) ops.Step {
+	return ops.Step{ID: ops.BackupStepPrefix + op.Spec.Backup, Action: ops.ActionBackup, Members: members, Parent: parent,
 		Risk: ops.RiskNone, Deadline: rules.StreamDeadline, Title: title, Touches: []string{"backup/" + op.Spec.Backup}}
 }
 

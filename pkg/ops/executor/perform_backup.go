@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -35,7 +36,7 @@ func (l *Executor) backup(ctx context.Context, t task) (ops.Result, error) {
 	if have, err := repo.Get(ctx, op.Spec.Backup); err == nil && have.Operation == op.Name {
 		return l.backedUp(ctx, t.State, have)
 	}
-	if err := holdParent(ctx, repo, op); err != nil {
+	if err := holdParent(ctx, repo, t.Parent); err != nil {
 		return ops.Result{}, err
 	}
 	session, err := l.connect(ctx, t.Cluster)
@@ -45,11 +46,21 @@ func (l *Executor) backup(ctx context.Context, t task) (ops.Result, error) {
 	source := t.View.Member(t.Member())
 	made, err := l.streamTo(ctx, repo, op, session, source, longest(t.State, source.Name),
 		repository.Manifest{ClusterID: source.ClusterID, Member: source.Name, Incarnation: t.Bootstrap().Token,
-			Facts: membership(t.State)}, t.report)
+			Parent: t.Parent, Facts: membership(t.State)}, t.report)
 	if err != nil {
-		return ops.Result{}, err
+		return ops.Result{}, untold(t, err)
 	}
 	return l.backedUp(ctx, t.State, made)
+}
+
+// untold is the error of a backup that could not be streamed. A member that can't tell any more what changed has forgotten
+// that it could, so what a schedule takes is decided again: of another member, or all data.
+func untold(t task, err error) error {
+	if t.Parent == "" || t.Operation.Spec.FullEvery == "" || !errors.Is(err, engine.ErrRefused) {
+		return err
+	}
+	return fmt.Errorf("%s can't tell what changed since backup %s (%v): %w", t.Member(), t.Parent, err,
+		engine.ErrNotReady)
 }
 
 // looseStorage is how many times its capacity a volume may hold: some storage enforces no size.
@@ -81,8 +92,8 @@ func (w *boundedWriter) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
-// streamTo makes the operation's backup of one member; m says whose it is, and
-// what is returned also what it holds.
+// streamTo makes the operation's backup of one member; m says whose it is and which full backup it adds to, and what is
+// returned also what it holds.
 func (l *Executor) streamTo(ctx context.Context, repo repository.Repository, op *v1alpha1.Operation,
 	session engine.Session, source engine.Member, most int64, m repository.Manifest,
 	report func(int64, int64)) (repository.Manifest, error) {
@@ -93,12 +104,11 @@ func (l *Executor) streamTo(ctx context.Context, repo repository.Repository, op 
 	defer func() { _ = w.Abort() }()
 	m.StartedAt = l.Client.Now()
 	bounded := &boundedWriter{Writer: w, of: m.Member, cluster: l.Name, most: most, left: most}
-	left, err := helper.Stream(ctx, l.Engine, session, source.Name, op.Spec.Parent, bounded,
+	left, err := helper.Stream(ctx, l.Engine, session, source.Name, m.Parent, bounded,
 		func(n int64) { report(n, source.DataBytes) })
 	if err != nil {
 		return m, fmt.Errorf("stream %s: %w", source.Name, err)
 	}
-	m.Parent = op.Spec.Parent
 	m.Format, m.ID, m.Operation, m.Tool = 1, op.Spec.Backup, op.Name, l.Tool
 	m.Scheduled = op.Spec.Scheduled
 	m.Engine, m.Cluster, m.Namespace, m.Version = l.Engine.Name(), l.Name, l.Namespace, source.Version
@@ -116,12 +126,12 @@ func (l *Executor) streamTo(ctx context.Context, repo repository.Repository, op 
 	return made, nil
 }
 
-// holdParent keeps the full backup from every prune that the operation's backup is to add to.
-func holdParent(ctx context.Context, repo repository.Repository, op *v1alpha1.Operation) error {
-	if op.Spec.Parent == "" {
+// holdParent keeps the full backup from every prune that another one is to add to; "" is none.
+func holdParent(ctx context.Context, repo repository.Repository, parent string) error {
+	if parent == "" {
 		return nil
 	}
-	return repository.HoldFull(ctx, repo, op.Spec.Parent, heldFor)
+	return repository.HoldFull(ctx, repo, parent, heldFor)
 }
 
 // membership is what a snapshot may not say of itself: which members held data. A restore makes as many.

@@ -47,7 +47,7 @@ func (l *Executor) backUpInJob(ctx context.Context, s ops.State, step ops.Step, 
 			return ops.Result{}, fmt.Errorf("job %s is gone, and no member is fit to take a backup from: %w", job,
 				engine.ErrNotReady)
 		}
-		if err := holdParent(ctx, repo, op); err != nil {
+		if err := holdParent(ctx, repo, step.Parent); err != nil {
 			return ops.Result{}, err
 		}
 		spec, err := l.backupJob(ctx, s, step, name, job)
@@ -151,7 +151,7 @@ func (l *Executor) backupJob(ctx context.Context, s ops.State, step ops.Step, na
 		Bootstrap: c.Status.Bootstrap.DeepCopy()}}
 	record.Name, record.Namespace = c.Name, c.Namespace
 	request, err := json.Marshal(helper.BackupRequest{Cluster: record, Member: source.Name, Version: source.Version,
-		ClusterID: source.ClusterID, Backup: op.Spec.Backup, Parent: op.Spec.Parent, Operation: op.Name,
+		ClusterID: source.ClusterID, Backup: op.Spec.Backup, Parent: step.Parent, Operation: op.Name,
 		Scheduled: op.Spec.Scheduled, Members: membership(s).Members, Most: longest(s, source.Name)})
 	if err != nil {
 		return helperpod.Spec{}, fmt.Errorf("write down what job %s is to do: %w", job, err)

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -189,6 +190,31 @@ func TestBackupEndsAtTwiceTheVolume(t *testing.T) {
 		if failed, ok := errors.AsType[*ops.Error](err); ok == fits || ok &&
 			(failed.Check != "snapshot-size" || len(left(t, b)) > 0) {
 			t.Errorf("a volume of %s: %v", capacity, err)
+		}
+	}
+}
+
+// TestUntold: a run of a schedule goes on where a member can't tell what changed, and nothing else does.
+func TestUntold(t *testing.T) {
+	t.Parallel()
+	refused := fmt.Errorf("stream db-1: %w", &engine.Refusal{Check: "backup", Reason: "not all changes were noted"})
+	for name, c := range map[string]struct {
+		parent string
+		every  v1alpha1.Interval
+		err    error
+		again  bool
+	}{
+		"of a schedule":   {"full", v1alpha1.Weekly, refused, true},
+		"of a person":     {"full", "", refused, false},
+		"of all data":     {"", v1alpha1.Weekly, refused, false},
+		"of another kind": {"full", v1alpha1.Weekly, opstest.ErrStub, false},
+	} {
+		op := opstest.Operation(v1alpha1.VerbBackup)
+		op.Spec.FullEvery = c.every
+		err := untold(task{State: ops.State{Operation: op}, Step: ops.Step{Parent: c.parent, Members: []string{"db-1"}}},
+			c.err)
+		if errors.Is(err, engine.ErrNotReady) != c.again || c.again && !strings.Contains(err.Error(), "not all changes") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -32,9 +32,9 @@ func (l *Executor) Rehearse(ctx context.Context, s ops.State, step ops.Step) err
 	case ops.ActionConfigure:
 		return l.mayArchive(ctx, s)
 	case ops.ActionBackup:
-		return l.rehearseBackup(ctx, s, s.View.Member(step.Member()).DataBytes)
+		return l.rehearseBackup(ctx, s, s.View.Member(step.Member()).DataBytes, step.Parent)
 	case ops.ActionRecoverData:
-		return l.rehearseBackup(ctx, s, 0)
+		return l.rehearseBackup(ctx, s, 0, "")
 	case ops.ActionStart:
 		if err := l.maySource(ctx, s); err != nil {
 			return err
@@ -77,8 +77,9 @@ func (l *Executor) rehearseFounding(ctx context.Context, s ops.State) error {
 	return err
 }
 
-// rehearseBackup proves that a backup of that many bytes can be written.
-func (l *Executor) rehearseBackup(ctx context.Context, s ops.State, bytes int64) error {
+// rehearseBackup proves that a backup of that many bytes can be written, and that the full one is there that it adds to,
+// if any.
+func (l *Executor) rehearseBackup(ctx context.Context, s ops.State, bytes int64, parent string) error {
 	url := s.Operation.Spec.Repository
 	return l.rehearse(ctx, s, url, func(r repository.Repository) error {
 		hint := "name a repository that can be written to"
@@ -86,7 +87,7 @@ func (l *Executor) rehearseBackup(ctx context.Context, s ops.State, bytes int64)
 			hint += "; --skip-backup goes on without a backup"
 		}
 		free, err := r.Probe(ctx)
-		if parent := s.Operation.Spec.Parent; err == nil && parent != "" {
+		if err == nil && parent != "" {
 			if _, err := r.Get(ctx, parent); err != nil {
 				return &ops.Error{Kind: ops.Refused, Check: "incremental", Err: err,
 					Message: fmt.Sprintf("backup %s can't be added to; nothing was changed", parent),

@@ -292,7 +292,7 @@ func TestRehearseVerification(t *testing.T) {
 	for name, c := range map[string]struct {
 		description bucket.Description
 		action      ops.Action
-		every       v1alpha1.VerifyEvery
+		every       v1alpha1.Interval
 		scheduled   bool
 		refused     bool
 	}{
@@ -300,9 +300,9 @@ func TestRehearseVerification(t *testing.T) {
 		"with a key":               {bucket.Description{Identity: true}, ops.ActionVerify, "", false, false},
 		"without a key":            {bucket.Description{}, ops.ActionVerify, "", false, true},
 		"of a run of a schedule":   {bucket.Description{}, ops.ActionVerify, "", true, false},
-		"a schedule that verifies": {bucket.Description{}, ops.ActionSchedule, v1alpha1.VerifyDaily, false, true},
+		"a schedule that verifies": {bucket.Description{}, ops.ActionSchedule, v1alpha1.Daily, false, true},
 		"a schedule that does not": {bucket.Description{}, ops.ActionSchedule, "", false, false},
-		"a schedule that may": {bucket.Description{Identity: true}, ops.ActionSchedule, v1alpha1.VerifyDaily, false,
+		"a schedule that may": {bucket.Description{Identity: true}, ops.ActionSchedule, v1alpha1.Daily, false,
 			false},
 		"a backup without verification": {bucket.Description{}, ops.ActionProveBackup, "", false, false},
 	} {

@@ -17,22 +17,22 @@ func TestVerificationDue(t *testing.T) {
 		return &v1alpha1.BackupReference{Repository: repository, Time: metav1.NewTime(at)}
 	}
 	for name, c := range map[string]struct {
-		every v1alpha1.VerifyEvery
+		every v1alpha1.Interval
 		zone  string
 		last  *v1alpha1.BackupReference
 		want  bool
 	}{
 		"never":           {"", "", nil, false},
-		"the first":       {v1alpha1.VerifyWeekly, "", nil, true},
-		"elsewhere":       {v1alpha1.VerifyWeekly, "", last("other", monday), true},
-		"last week":       {v1alpha1.VerifyWeekly, "", last("offsite", monday.Add(-3*time.Hour)), true},
-		"this week":       {v1alpha1.VerifyWeekly, "", last("offsite", monday.Add(-time.Hour)), false},
-		"this week there": {v1alpha1.VerifyWeekly, "Europe/Berlin", last("offsite", monday.Add(-3*time.Hour)), false},
-		"yesterday":       {v1alpha1.VerifyDaily, "", last("offsite", monday.Add(-3*time.Hour)), true},
-		"today":           {v1alpha1.VerifyDaily, "", last("offsite", monday.Add(-time.Hour)), false},
-		"this month":      {v1alpha1.VerifyMonthly, "", last("offsite", monday.Add(-22*24*time.Hour)), false},
-		"last month":      {v1alpha1.VerifyMonthly, "", last("offsite", monday.Add(-23*24*time.Hour)), true},
-		"a year ago":      {v1alpha1.VerifyMonthly, "", last("offsite", monday.AddDate(-1, 0, 0)), true},
+		"the first":       {v1alpha1.Weekly, "", nil, true},
+		"elsewhere":       {v1alpha1.Weekly, "", last("other", monday), true},
+		"last week":       {v1alpha1.Weekly, "", last("offsite", monday.Add(-3*time.Hour)), true},
+		"this week":       {v1alpha1.Weekly, "", last("offsite", monday.Add(-time.Hour)), false},
+		"this week there": {v1alpha1.Weekly, "Europe/Berlin", last("offsite", monday.Add(-3*time.Hour)), false},
+		"yesterday":       {v1alpha1.Daily, "", last("offsite", monday.Add(-3*time.Hour)), true},
+		"today":           {v1alpha1.Daily, "", last("offsite", monday.Add(-time.Hour)), false},
+		"this month":      {v1alpha1.Monthly, "", last("offsite", monday.Add(-22*24*time.Hour)), false},
+		"last month":      {v1alpha1.Monthly, "", last("offsite", monday.Add(-23*24*time.Hour)), true},
+		"a year ago":      {v1alpha1.Monthly, "", last("offsite", monday.AddDate(-1, 0, 0)), true},
 	} {
 		if got := VerificationDue(c.every, "offsite", c.zone, c.last, monday); got != c.want {
 			t.Errorf("%s: %v", name, got)
@@ -55,7 +55,7 @@ func TestUnverified(t *testing.T) {
 		"somewhere else": {day, "pvc:elsewhere", "Unverified"},
 	} {
 		s := opstest.Timed(opstest.Well(3))
-		s.Cluster.Spec.Backup.Repository, s.Cluster.Spec.Backup.Verify = "offsite", v1alpha1.VerifyWeekly
+		s.Cluster.Spec.Backup.Repository, s.Cluster.Spec.Backup.Verify = "offsite", v1alpha1.Weekly
 		s.Cluster.Status.LastVerifiedBackup = &v1alpha1.BackupReference{Repository: c.where,
 			Time: metav1.NewTime(s.Now.Add(-c.verified))}
 		s.Kube.Schedule.Policy, s.Kube.Schedule.Since = s.Cluster.Spec.Backup, s.Now.Add(-30*day)

@@ -9,6 +9,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/backups"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/health"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/rules"
+	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
 // Backup takes one backup, and deletes those that a schedule does not keep.
@@ -28,8 +29,9 @@ func (Backup) Manners() ops.Manners {
 			return op.Spec.Scheduled && op.Status.Facts[v1alpha1.FactBackup] != ""
 		},
 		Same: func(have, asked v1alpha1.OperationSpec) bool {
+			// What a schedule takes may hold what changed alone, which is not what a person asks for.
 			return have.Repository == asked.Repository && have.Incremental == asked.Incremental &&
-				(have.Object == asked.Object || asked.Object == "")
+				(have.FullEvery == "" || asked.Scheduled) && (have.Object == asked.Object || asked.Object == "")
 		},
 	}
 }
@@ -45,12 +47,15 @@ func (Backup) Check(_ engine.Engine, o v1alpha1.OperationSpec, _, _ *v1alpha1.Da
 // Resolve implements rules.Operation: whether this backup of a schedule is one to verify is decided once, and so is the
 // full backup that one adds to.
 func (Backup) Resolve(e engine.Engine, o *v1alpha1.OperationSpec, s ops.State) error {
-	if o.Incremental {
+	if o.Incremental || o.FullEvery != "" {
 		base, err := backups.Base(e, s, o.Repository)
-		if err != nil {
+		if err != nil && o.Incremental {
 			return err
 		}
-		o.Parent = base.Backup
+		newest, known := repository.TimeOf(base.Backup)
+		if o.Incremental || known && !health.FullDue(o.FullEvery, o.TimeZone, newest, s.Now) {
+			o.Parent = base.Backup
+		}
 	}
 	if health.VerificationDue(o.VerifyEvery, o.Repository, o.TimeZone, s.Cluster.Status.LastVerifiedBackup, s.Now) {
 		o.Verify = true

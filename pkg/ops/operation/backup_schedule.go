@@ -36,8 +36,8 @@ func (BackupSchedule) Default(o *v1alpha1.OperationSpec, c *v1alpha1.DatabaseClu
 }
 
 // Check implements rules.Operation.
-func (BackupSchedule) Check(_ engine.Engine, o v1alpha1.OperationSpec, _, _ *v1alpha1.DatabaseCluster) error {
-	return checkPolicy(*o.Policy)
+func (BackupSchedule) Check(e engine.Engine, o v1alpha1.OperationSpec, c, _ *v1alpha1.DatabaseCluster) error {
+	return checkPolicy(e, c, *o.Policy)
 }
 
 // ApplyTo implements rules.Operation.
@@ -74,7 +74,7 @@ func (BackupSchedule) Undo(u *rules.Undoing) error {
 
 // checkPolicy judges a schedule before it is written down: one that never
 // comes due would be noticed when a backup is needed.
-func checkPolicy(p v1alpha1.BackupPolicy) error {
+func checkPolicy(e engine.Engine, c *v1alpha1.DatabaseCluster, p v1alpha1.BackupPolicy) error {
 	if p.Schedule == "" {
 		return nil
 	}
@@ -96,9 +96,12 @@ func checkPolicy(p v1alpha1.BackupPolicy) error {
 		return refuse("without a rule all backups are kept", "it can't be kept: %v", err)
 	}
 	switch p.Verify {
-	case "", v1alpha1.VerifyDaily, v1alpha1.VerifyWeekly, v1alpha1.VerifyMonthly:
+	case "", v1alpha1.Daily, v1alpha1.Weekly, v1alpha1.Monthly:
 	default:
 		return refuse("daily, weekly or monthly", "backups can't be verified %q", p.Verify)
+	}
+	if err := checkFull(e, c, p); err != nil {
+		return err
 	}
 	s, err := health.CronOf(p)
 	switch {
@@ -111,4 +114,21 @@ func checkPolicy(p v1alpha1.BackupPolicy) error {
 		return refuse("choose a day that exists", "%q never comes due", p.Schedule)
 	}
 	return nil
+}
+
+// checkFull refuses a schedule of which some backups are to hold what changed alone, where none can.
+func checkFull(e engine.Engine, c *v1alpha1.DatabaseCluster, p v1alpha1.BackupPolicy) error {
+	switch p.Full {
+	case "":
+		return nil
+	case v1alpha1.Daily, v1alpha1.Weekly, v1alpha1.Monthly:
+	default:
+		return &engine.Refusal{Check: "schedule", Reason: fmt.Sprintf("full backups can't be taken %q", p.Full),
+			Hint: "daily, weekly or monthly"}
+	}
+	i, ok := e.(engine.Incremental)
+	if !ok {
+		return backups.NoneIncremental(e, "leave out how often full ones are taken: each is one")
+	}
+	return i.CheckIncremental(c, p.Repository)
 }

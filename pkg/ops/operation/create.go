@@ -57,7 +57,7 @@ func checkNew(e engine.Engine, o v1alpha1.OperationSpec, c, wanted *v1alpha1.Dat
 			return err
 		}
 	}
-	if err := checkPolicy(wanted.Spec.Backup); err != nil {
+	if err := checkPolicy(e, wanted, wanted.Spec.Backup); err != nil {
 		return err
 	}
 	if err := ops.CheckAmounts(wanted.Spec); err != nil {

@@ -123,6 +123,9 @@ func DescribeSchedule(p v1alpha1.BackupPolicy) string {
 	if p.TimeZone != "" {
 		text += " " + p.TimeZone
 	}
+	if p.Full != "" {
+		text += ", full " + string(p.Full)
+	}
 	if p.Verify != "" {
 		text += ", verify " + string(p.Verify)
 	}
