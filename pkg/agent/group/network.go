@@ -17,6 +17,7 @@ import (
 
 // network is the network of the group: mutual TLS, and a hello on each connection before its first message.
 type network struct {
+	id       protocol.MemberID
 	listener net.Listener
 	tls      *tls.Config
 	peers    *peers
@@ -117,8 +118,19 @@ func (n *network) Close() error {
 	return err
 }
 
-// Addr returns where it listens.
-func (n *network) Addr() net.Addr { return n.listener.Addr() }
+// Addr returns the address of this member in the group, which is its ID. The library tells candidates and leaders apart by
+// their address alone: a voter repeats its vote of a term for whoever asks from the same one (requestVote of
+// hashicorp/raft v1.7.3). Where all members listen on all addresses of their pods, that would be anybody, and a term
+// could have two leaders.
+func (n *network) Addr() net.Addr { return identity(n.id) }
+
+// identity is the address of a member in the group.
+type identity protocol.MemberID
+
+// Network implements net.Addr.
+func (identity) Network() string { return "group" }
+
+func (i identity) String() string { return string(i) }
 
 // Dial connects to a member by its ID: that is its address in the group.
 func (n *network) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {

@@ -136,7 +136,7 @@ func (g *Group) open(inner durable) error {
 		c.find = lookup.Addresses
 	}
 	g.network = &network{
-		listener: c.Listener, tls: memberTLS(c.Identity, c.Report), peers: known, hello: g.hello,
+		id: c.ID, listener: c.Listener, tls: memberTLS(c.Identity, c.Report), peers: known, hello: g.hello,
 		address: c.Address, find: c.find, report: c.Report, accepted: make(chan net.Conn), messages: g.hear,
 		removed: g.machine.removed, handlers: c.Handlers,
 		done: make(chan struct{}), conns: map[net.Conn]bool{},
