@@ -31,17 +31,17 @@ func VerificationDue(every v1alpha1.Interval, repository, zone string, last *v1a
 	if last == nil || last.Repository != repository {
 		return true
 	}
-	return !together(every, zone, last.Time.Time, now)
+	return !samePeriod(every, zone, last.Time.Time, now)
 }
 
 // FullDue reports whether the backup that is taken now is to hold all data: the newest one that does is not of this day,
 // week or month of the time zone.
 func FullDue(every v1alpha1.Interval, zone string, newest, now time.Time) bool {
-	return every == "" || !together(every, zone, newest, now)
+	return every == "" || !samePeriod(every, zone, newest, now)
 }
 
-// together reports whether two moments are of the same day, week or month of a time zone.
-func together(every v1alpha1.Interval, zone string, a, b time.Time) bool {
+// samePeriod reports whether two moments are of the same day, week or month of a time zone.
+func samePeriod(every v1alpha1.Interval, zone string, a, b time.Time) bool {
 	at, err := time.LoadLocation(zone)
 	if err != nil {
 		at = time.UTC
