@@ -65,8 +65,8 @@ spec:
     - -c
     - |
       until psql -h outside -U postgres -c 'CREATE DATABASE app'; do sleep 1; done
-      psql -h outside -U postgres -d app -c 'CREATE TABLE written (n bigserial PRIMARY KEY)'
-      psql -h outside -U postgres -d app -c 'CREATE UNLOGGED TABLE odd (a int)'
+      until psql -h outside -U postgres -d app -c 'CREATE TABLE IF NOT EXISTS written (n bigserial PRIMARY KEY)' -c \
+        'CREATE UNLOGGED TABLE IF NOT EXISTS odd (a int)'; do sleep 1; done
       while :; do psql -h outside -U postgres -d app -qAt -c 'INSERT INTO written DEFAULT VALUES RETURNING n' ||
       sleep 0.1; done
 `
