@@ -119,8 +119,8 @@ func (n *network) Close() error {
 }
 
 // Addr returns the address of this member in the group, which is its ID. The library tells candidates and leaders apart
-// by their address alone: a voter repeats its vote of a term for another candidate that has the same one (requestVote of
-// hashicorp/raft v1.7.3). Members in pods listen on all addresses at one port: a term could have had two leaders.
+// by their address alone: a voter repeats its vote of a term for another candidate that has the same one (requestVote
+// of hashicorp/raft v1.7.3). Members in pods listen on all addresses at one port: a term could have had two leaders.
 func (n *network) Addr() net.Addr { return identity(n.id) }
 
 // identity is the address of a member in the group.

@@ -24,8 +24,8 @@ func (a asking) Accept() (net.Conn, error) {
 
 func (asking) Close() error { return nil }
 
-// TestOneVoteATerm: a leader, which gave its own vote to itself, gives no second one to another member in its term. Else a
-// term could have two leaders, and a place in the log two entries.
+// TestOneVoteATerm: a leader, which gave its own vote to itself, gives no second one to another member in its term. Else
+// a term could have two leaders, and a place in the log two entries.
 func TestOneVoteATerm(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -41,10 +41,11 @@ func TestOneVoteATerm(t *testing.T) {
 		defer func() { _ = inner.Close() }()
 		header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(candidate.config.ID),
 			Addr: inner.EncodePeer(raft.ServerID(candidate.config.ID), inner.LocalAddr())}
-		for _, transferred := range []bool{false, true} { // a leader that asks for another one does not refuse for being there
+		// A leader that asks for another one does not refuse a vote for being there.
+		for _, transferred := range []bool{false, true} {
 			var resp raft.RequestVoteResponse
 			err := inner.RequestVote(raft.ServerID(id), raft.ServerAddress(id), &raft.RequestVoteRequest{RPCHeader: header,
-				Term: term, Candidate: header.Addr, LastLogIndex: 1000, LastLogTerm: term, LeadershipTransfer: transferred}, &resp)
+				Term: term, LastLogIndex: 1000, LastLogTerm: term, LeadershipTransfer: transferred}, &resp)
 			if err != nil || resp.Granted {
 				t.Errorf("%s, transferred %t: %+v, %v", candidate.config.ID, transferred, resp, err)
 			}

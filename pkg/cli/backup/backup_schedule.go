@@ -111,7 +111,8 @@ not.`,
 	addRetention(cmd, &s.keep)
 	cmd.Flags().StringVar(&s.verify, "verify", "", "Verify a backup: daily, weekly or monthly. Never if not set.")
 	cmd.Flags().StringVar(&s.full, "full", "",
-		"Take all data once each day, week or month, and else what changed since: daily, weekly or monthly. PostgreSQL 17 or later.")
+		"Take all data once each day, week or month, and else what changed since: daily, weekly or monthly. "+
+			"PostgreSQL 17 or later.")
 	cmd.Flags().StringVar(&s.zone, "time-zone", "",
 		"Time zone of the schedule, such as Europe/Berlin. By default that of the cluster's controllers, mostly UTC.")
 	cmd.Flags().StringVar(&s.helper, "helper-image", "",

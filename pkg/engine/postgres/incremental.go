@@ -30,8 +30,8 @@ func (*Engine) CheckIncremental(c *v1alpha1.DatabaseCluster, repository string) 
 			Hint: fmt.Sprintf("take a full backup: kubectl dbop backup %s -n %s", c.Name, c.Namespace)}
 	}
 	if !on(c.Spec.Config[summarize]) {
-		return &engine.Refusal{Check: "incremental", Reason: "the servers of " + c.Name + " do not note which blocks change: " +
-			summarize + " is off",
+		return &engine.Refusal{Check: "incremental", Reason: "the servers of " + c.Name +
+			" do not note which blocks change: " + summarize + " is off",
 			Hint: fmt.Sprintf("kubectl dbop configure %s --set %s=on -n %s; then take a full backup: %s", c.Name, summarize,
 				c.Namespace, fullBackup(c, repository))}
 	}

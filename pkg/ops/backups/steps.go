@@ -20,7 +20,8 @@ func First(p rules.Situation, leader, verify bool) *ops.Decision {
 	if p.S.Fact(v1alpha1.FactBackup) == "" {
 		source, parent, why := sourceOf(p, leader)
 		if source == "" && ops.JobStarted(op) {
-			return rules.Do(backupStep(op, nil, parent, "Have a backup taken to "+op.Spec.Repository)) // no matter how the members are
+			// No matter how the members are.
+			return rules.Do(backupStep(op, nil, parent, "Have a backup taken to "+op.Spec.Repository))
 		}
 		if source == "" && parent != "" {
 			return rules.Block(&ops.Error{Kind: ops.Refused, Check: "incremental",

@@ -53,13 +53,14 @@ func (l *Executor) backup(ctx context.Context, t task) (ops.Result, error) {
 	return l.backedUp(ctx, t.State, made)
 }
 
-// untold is the error of a backup that could not be streamed. A member that can't tell any more what changed has forgotten
-// that it could, so what a schedule takes is decided again: of another member, or all data.
+// untold is the error of a backup that could not be streamed. A member that can't tell any more what changed has
+// forgotten that it could, so what a schedule takes is decided again: of another member, or all data.
 func untold(t task, err error) error {
 	if t.Parent == "" || t.Operation.Spec.FullEvery == "" || !errors.Is(err, engine.ErrRefused) {
 		return err
 	}
-	return fmt.Errorf("%s can't tell what changed since backup %s (%v): %w", t.Member(), t.Parent, err,
+	why := err.Error() // a refusal is none any more
+	return fmt.Errorf("%s can't tell what changed since backup %s (%s): %w", t.Member(), t.Parent, why,
 		engine.ErrNotReady)
 }
 

@@ -77,8 +77,8 @@ func (l *Executor) rehearseFounding(ctx context.Context, s ops.State) error {
 	return err
 }
 
-// rehearseBackup proves that a backup of that many bytes can be written, and that the full one is there that it adds to,
-// if any.
+// rehearseBackup proves that a backup of that many bytes can be written, and that the full one is there that it adds
+// to, if any.
 func (l *Executor) rehearseBackup(ctx context.Context, s ops.State, bytes int64, parent string) error {
 	url := s.Operation.Spec.Repository
 	return l.rehearse(ctx, s, url, func(r repository.Repository) error {

@@ -86,8 +86,8 @@ func TestResolveFullEvery(t *testing.T) {
 	}
 }
 
-// TestDecideFullEvery: a run of a schedule takes all data where nobody can tell any more what changed, and says why. What
-// a person asks for is not what it takes.
+// TestDecideFullEvery: a run of a schedule takes all data where nobody can tell any more what changed, and says why.
+// What a person asks for is not what it takes.
 func TestDecideFullEvery(t *testing.T) {
 	t.Parallel()
 	since := func(parent, repository string) ops.State {
