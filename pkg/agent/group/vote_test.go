@@ -24,8 +24,8 @@ func (a asking) Accept() (net.Conn, error) {
 
 func (asking) Close() error { return nil }
 
-// TestOneVoteATerm: a leader, which gave its own vote to itself, gives no second one to another member in its term. Else
-// a term could have two leaders, and a place in the log two entries.
+// TestOneVoteATerm: a leader, which gave its own vote to itself, gives no second one to another member in its term.
+// Else a term could have two leaders, and a place in the log two entries.
 func TestOneVoteATerm(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

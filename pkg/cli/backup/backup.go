@@ -105,13 +105,13 @@ A database that something else made is backed up by --from-statefulset, --select
 	cmd.Flags().StringVar(&every, "verify-every", "",
 		"Verify if none was verified this day, week or month: daily, weekly or monthly.")
 	cmd.Flags().StringVar(&full, "full-every", "",
-		"Take what changed since the newest full backup, if that is of this day, week or month: daily, weekly or "+
-			"monthly.")
+		"Take what changed since the newest full backup, if that is of this day, week or month: daily, weekly or monthly.")
 	cmd.Flags().StringVar(&zone, "time-zone", "", "Time zone in which days begin.")
 	cmd.Flags().DurationVar(&within, "wait-for-lease", 0,
 		"How long to wait for another operation on the cluster to end, such as 30m, before giving up.")
 	// What schedules are made of; nobody types it.
-	for _, name := range append(retentionNames(), "scheduled", "wait-for-lease", "verify-every", "full-every", "time-zone") {
+	for _, name := range append(retentionNames(), "scheduled", "wait-for-lease", "verify-every", "full-every",
+		"time-zone") {
 		_ = cmd.Flags().MarkHidden(name)
 	}
 	_ = cmd.MarkFlagDirname("to")

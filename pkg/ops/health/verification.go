@@ -34,8 +34,8 @@ func VerificationDue(every v1alpha1.Interval, repository, zone string, last *v1a
 	return !samePeriod(every, zone, last.Time.Time, now)
 }
 
-// FullDue reports whether the backup that is taken now is to hold all data: the newest one that does is not of this day,
-// week or month of the time zone.
+// FullDue reports whether the backup that is taken now is to hold all data: the newest one that does is not of this
+// day, week or month of the time zone.
 func FullDue(every v1alpha1.Interval, zone string, newest, now time.Time) bool {
 	return every == "" || !samePeriod(every, zone, newest, now)
 }

@@ -60,7 +60,7 @@ func TestResolveIncremental(t *testing.T) {
 	}
 }
 
-// TestResolveFullEvery: a run of a schedule adds to the newest full backup if that is of the same week, and else is one.
+// TestResolveFullEvery: a run of a schedule adds to the newest full backup if that is of the same week, else it is one.
 func TestResolveFullEvery(t *testing.T) {
 	t.Parallel()
 	sunday := time.Date(2026, 11, 22, 23, 30, 0, 0, time.UTC) // a Monday in Berlin
@@ -92,7 +92,8 @@ func TestDecideFullEvery(t *testing.T) {
 	t.Parallel()
 	since := func(parent, repository string) ops.State {
 		return with(v1alpha1.VerbBackup, func(s *ops.State) {
-			s.Operation.Spec.Repository, s.Operation.Spec.FullEvery, s.Operation.Spec.Parent = repository, v1alpha1.Weekly, parent
+			o := &s.Operation.Spec
+			o.Repository, o.FullEvery, o.Parent = repository, v1alpha1.Weekly, parent
 		})()
 	}
 	e := changing{base: engine.BaseOf{Member: "db-2", Backup: "full-1", Repository: "offsite"}}
