@@ -50,8 +50,7 @@ func TestOwner(t *testing.T) {
 		t.Errorf("initial SQL made its table in %v: %v", got, err)
 	}
 
-	m.sql("ALTER ROLE ALL SET statement_timeout = 1")
-	m.sql("SET statement_timeout = 0; ALTER ROLE ALL SET lock_timeout = 1")
+	m.sql("ALTER ROLE ALL SET statement_timeout = 1; ALTER ROLE ALL SET lock_timeout = 1")
 	got, err = m.Once(ctx, "SELECT pg_sleep(0.05), current_setting('lock_timeout'), current_setting('client_encoding')")
 	if err != nil || strings.Join(got[0][0][1:], " ") != "0 UTF8" {
 		t.Errorf("a limit of people ends the work of the agent: %v %v", got, err)
