@@ -216,6 +216,9 @@ func (b *bench) gap(ctx context.Context, e agreed, ns string, w *harness.PodWrit
 	if err != nil {
 		return 0, err
 	}
+	if err := pause(ctx, untouched); err != nil {
+		return 0, err
+	}
 	if err := b.settled(ctx, ns); err != nil {
 		return 0, err
 	}

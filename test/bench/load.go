@@ -15,6 +15,9 @@ const (
 	calm = 10 * time.Second
 	// tail of writing after a command, so that a late effect is seen too.
 	tail = 2 * time.Second
+	// untouched is how long nobody asks a cluster for its state after a trouble: a question costs the machine as much
+	// as what is measured.
+	untouched = 10 * time.Second
 )
 
 // underLoad is what came of one command under writes.

@@ -67,12 +67,12 @@ func (s *Server) stopFast(ctx context.Context) error {
 	if p == nil {
 		return nil
 	}
-	s.mu.Lock()
-	s.asked = p
-	s.mu.Unlock()
 	if err := s.stopArchiver(); err != nil {
 		return err
 	}
+	s.mu.Lock()
+	s.asked = p
+	s.mu.Unlock()
 	if err := p.Cmd.Process.Signal(syscall.SIGINT); err != nil {
 		return fmt.Errorf("stop the server: %w", err)
 	}

@@ -4,10 +4,12 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
@@ -84,6 +86,20 @@ func (s *Server) state(ctx context.Context) (answer, error) {
 	return a, nil
 }
 
+var errStops = errors.New("the server was asked to stop")
+
+// stateOf asks a run of the server that was not asked to stop: one that was lets nobody in, and each question would
+// only start a process that says so.
+func (s *Server) stateOf(ctx context.Context, p *process.Process) (answer, error) {
+	s.mu.Lock()
+	asked := s.asked == p
+	s.mu.Unlock()
+	if asked {
+		return answer{}, errStops
+	}
+	return s.state(ctx)
+}
+
 // Observe returns the state of the server and of its data, within a second.
 func (s *Server) Observe(ctx context.Context) protocol.Server {
 	p := s.running()
@@ -91,7 +107,7 @@ func (s *Server) Observe(ctx context.Context) protocol.Server {
 		return s.stopped()
 	}
 	s.hasten(p)
-	a, err := s.state(ctx)
+	a, err := s.stateOf(ctx, p)
 	if err == nil {
 		s.sweep(ctx)
 	}

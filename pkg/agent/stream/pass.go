@@ -1,3 +1,5 @@
+//go:build linux
+
 package stream
 
 import (
@@ -67,7 +69,7 @@ func (u *Upstream) pass(local net.Conn, server bool) {
 func (u *Upstream) reach(local net.Conn, server bool) net.Conn {
 	for {
 		u.mu.Lock()
-		to, asks, change := u.to, request{Generation: u.generation}, u.change
+		to, asks, change, cuts := u.to, request{Generation: u.generation}, u.change, u.cuts
 		ready := to != "" && (!server || u.linked)
 		if server {
 			asks.Copy = u.copied
@@ -79,7 +81,7 @@ func (u *Upstream) reach(local net.Conn, server bool) net.Conn {
 		}
 		var again <-chan time.Time
 		if ready {
-			if remote := u.connect(local, to, asks); remote != nil || !server {
+			if remote := u.connect(local, to, asks, cuts); remote != nil || !server {
 				return remote
 			}
 			again = time.After(dialPause)
@@ -91,15 +93,15 @@ func (u *Upstream) reach(local net.Conn, server bool) net.Conn {
 	}
 }
 
-// connect makes one attempt. It returns nil as well if the local connection was cut meanwhile.
-func (u *Upstream) connect(local net.Conn, to protocol.MemberID, asks request) net.Conn {
+// connect makes one attempt. It returns nil as well if all was cut meanwhile.
+func (u *Upstream) connect(local net.Conn, to protocol.MemberID, asks request, cuts int) net.Conn {
 	remote, err := u.open(to, asks)
 	if err != nil {
 		return nil
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if !u.conns[local] {
+	if !u.conns[local] || u.cuts != cuts {
 		_ = remote.Close()
 		return nil
 	}
@@ -127,7 +129,5 @@ func (u *Upstream) open(to protocol.MemberID, asks request) (net.Conn, error) {
 func (u *Upstream) forget(c net.Conn) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	delete(u.conns, c)
-	delete(u.waiting, c)
-	_ = c.Close()
+	u.end(c)
 }

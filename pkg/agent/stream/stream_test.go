@@ -1,3 +1,5 @@
+//go:build linux
+
 package stream
 
 import (
@@ -106,13 +108,6 @@ func TestStream(t *testing.T) {
 	if _, ok := s.echo(t, "tools"); !ok {
 		t.Error("a tool does not reach the primary that is aimed at")
 	}
-	if _, err := early.Read(make([]byte, 1)); err == nil || s.up.Waiting() {
-		t.Errorf("a server waits although all was cut: %v", err)
-	}
-	early, err = net.Dial("unix", filepath.Join(s.dir, "up"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	_, _ = io.WriteString(early, "early\n")
 	_ = early.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 	if _, err := early.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || !s.up.Waiting() {
@@ -174,5 +169,96 @@ func TestCut(t *testing.T) {
 	writing.Wait()
 	if _, ok := s.echo(t, "tools"); ok {
 		t.Error("a tool passes after it was cut")
+	}
+}
+
+// TestWaits has a server wait while its upstream is cut again and again: it is linked at the end, and one that ended
+// meanwhile waits no more.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var waits []net.Conn
+	for range 2 {
+		c, err := net.Dial("unix", filepath.Join(s.dir, "up"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(c, "waits\n")
+		waits = append(waits, c)
+	}
+	count := func() int {
+		s.up.mu.Lock()
+		defer s.up.mu.Unlock()
+		return len(s.up.waiting)
+	}
+	for count() < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	s.up.Cut()
+	s.up.Aim("m1", 3)
+	_ = waits[0].Close()
+	if !s.up.Waiting() || count() != 1 {
+		t.Fatalf("%d wait after one of two ended", count())
+	}
+	s.up.Link("m2.copy")
+	_ = waits[1].SetReadDeadline(time.Now().Add(5 * time.Second))
+	if got, err := bufio.NewReader(waits[1]).ReadString('\n'); got != "waits\n" {
+		t.Errorf("a server that waited over a cut gets %q: %v", got, err)
+	}
+	if s.up.Waiting() {
+		t.Error("a server that is served waits")
+	}
+	s.up.Cut()
+	if _, err := io.Copy(io.Discard, waits[1]); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("a stream goes on after it was cut")
+	}
+}
+
+// TestGreeted: one that was greeted may have said where it goes on, so it does not wait over a cut.
+func TestGreeted(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.up.Greet = func(c net.Conn) (net.Conn, error) { return c, nil }
+	c, err := net.Dial("unix", filepath.Join(s.dir, "up"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !s.up.Waiting() {
+		time.Sleep(time.Millisecond)
+	}
+	s.up.Cut()
+	_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := c.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) || s.up.Waiting() {
+		t.Errorf("a server that was greeted waits over a cut: %v", err)
+	}
+}
+
+// TestCutInTheMiddle cuts while a primary is asked: what it answers then is not passed, and the server waits on.
+func TestCutInTheMiddle(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	dial := s.up.dial
+	s.up.dial = func(id protocol.MemberID) (net.Conn, error) {
+		asked <- struct{}{}
+		<-goOn
+		return dial(id)
+	}
+	c, err := net.Dial("unix", filepath.Join(s.dir, "up"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(c, "waits\n")
+	for !s.up.Waiting() {
+		time.Sleep(time.Millisecond)
+	}
+	s.up.Aim("m1", 3)
+	s.up.Link("m2.copy")
+	<-asked
+	s.up.Cut()
+	close(goOn)
+	_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || !s.up.Waiting() {
+		t.Errorf("what was asked before the cut is passed after it, or the server does not wait on: %v", err)
 	}
 }

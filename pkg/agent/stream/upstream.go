@@ -1,3 +1,5 @@
+//go:build linux
+
 package stream
 
 import (
@@ -45,6 +47,9 @@ type Upstream struct {
 	// conns are all that are open, waiting those of the server that wait for a primary.
 	conns   map[net.Conn]bool
 	waiting map[net.Conn]bool
+	// cuts counts those so far: what was asked of a primary before one of them counts no more.
+	cuts   int
+	closed bool
 	// change is closed when the state changes.
 	change chan struct{}
 }
@@ -92,6 +97,7 @@ func (u *Upstream) Aim(to protocol.MemberID, g protocol.Generation) {
 func (u *Upstream) Link(copied string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.prune()
 	u.linked, u.copied, u.last = u.to != "", copied, time.Now()
 	u.changed()
 }
@@ -131,17 +137,36 @@ func (u *Upstream) Linked() (protocol.MemberID, protocol.Generation) {
 	return u.to, u.generation
 }
 
-// Cut ends every connection, and lets none pass before the next Aim. When it returns, no byte passes any more.
+// Cut ends every connection, and lets none pass before the next Aim. When it returns, no byte passes any more. A server
+// that is kept waiting has been sent nothing, and waits on, unless it was greeted: it may have said by then where it
+// goes on.
 func (u *Upstream) Cut() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.to, u.linked = "", false
+	u.cuts++
 	for c := range u.conns {
-		_ = c.Close()
+		if !u.waiting[c] || u.Greet != nil || u.closed {
+			u.end(c)
+		}
 	}
-	clear(u.conns)
-	clear(u.waiting)
+	u.prune()
 	u.changed()
+}
+
+// prune ends what a server that ended left waiting.
+func (u *Upstream) prune() {
+	for c := range u.waiting {
+		if hungUp(c) {
+			u.end(c)
+		}
+	}
+}
+
+func (u *Upstream) end(c net.Conn) {
+	_ = c.Close()
+	delete(u.conns, c)
+	delete(u.waiting, c)
 }
 
 func (u *Upstream) changed() {
@@ -170,11 +195,15 @@ func (u *Upstream) Idle() time.Duration {
 func (u *Upstream) Waiting() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.prune()
 	return len(u.waiting) > 0
 }
 
 // Close ends all of it.
 func (u *Upstream) Close() error {
+	u.mu.Lock()
+	u.closed = true
+	u.mu.Unlock()
 	err := u.servers.Close()
 	if u.tools != nil {
 		err = errors.Join(err, u.tools.Close())
