@@ -36,7 +36,16 @@ func (s *Server) probe(p *process.Process) {
 		select {
 		case <-p.Done:
 			return
+		case <-s.hurried:
 		case <-time.After(pulse.Next(probeInterval)):
 		}
+	}
+}
+
+// hurry has the primary probed at once.
+func (s *Server) hurry() {
+	select {
+	case s.hurried <- struct{}{}:
+	default:
 	}
 }

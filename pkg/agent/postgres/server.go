@@ -40,6 +40,8 @@ type Server struct {
 	// unconfirmed counts commits that no replica confirmed.
 	unconfirmed unconfirmed
 	changed     chan struct{}
+	// hurried has a value when a primary is probed at once.
+	hurried chan struct{}
 
 	mu sync.Mutex
 	// archivedLog is how far the archive has the log.
@@ -103,7 +105,7 @@ func Open(c Config) (*Server, error) {
 		return nil, err
 	}
 	c.Major = major
-	s := &Server{Config: c, release: release, changed: make(chan struct{}, 1),
+	s := &Server{Config: c, release: release, changed: make(chan struct{}, 1), hurried: make(chan struct{}, 1),
 		volume: disk.Gauge{Directory: c.Directory}}
 	if err = c.adopt(); err != nil {
 		return nil, err

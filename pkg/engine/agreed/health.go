@@ -45,6 +45,8 @@ func (e Rules) unhealthy(v engine.View, name string) error {
 		return fmt.Errorf("member %s follows no primary", name)
 	case leads && m.Leader != leader.ID:
 		return fmt.Errorf("member %s follows %s, and %s (%s) is the primary", name, m.Leader, leader.Name, leader.ID)
+	case m.Settling != "":
+		return fmt.Errorf("member %s %s", name, m.Settling)
 	case leads && m.Position != "" && leader.Position != "":
 		return e.keepsUp(leader, m)
 	}

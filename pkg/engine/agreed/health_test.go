@@ -38,3 +38,14 @@ func TestHealthOfFullDisk(t *testing.T) {
 		}
 	}
 }
+
+// TestHealthOfSettling: a member that serves and has not settled is not healthy.
+func TestHealthOfSettling(t *testing.T) {
+	t.Parallel()
+	v := engine.View{Quorum: true, Members: []engine.Member{{Name: "pg-1", ID: "pg-1", Reachable: true, Serving: true,
+		Role: engine.RoleReplica, Leader: "pg-0", Settling: "does not confirm writes yet"}},
+		MemberList: []engine.Registered{{ID: "pg-1", Name: "pg-1", Voter: true, Started: true}}}
+	if err := (Rules{}).Health(v, "pg-1"); err == nil || err.Error() != "member pg-1 does not confirm writes yet" {
+		t.Errorf("%v", err)
+	}
+}

@@ -68,6 +68,7 @@ func leads(s api.Status) bool { return s.Quorum && s.Leader == s.Member }
 // view puts the answers together. The word of who leads the agents counts first: another's may be older.
 func (s *Session) view(all []said) engine.View {
 	v := engine.View{Members: make([]engine.Member, 0, len(all))}
+	var set protocol.SyncSet
 	for _, a := range all {
 		m := s.member(a)
 		v.Members = append(v.Members, m)
@@ -77,14 +78,25 @@ func (s *Session) view(all []said) engine.View {
 		if a.err == nil && a.status.Quorum && a.status.Token == s.token && (!v.Quorum || leads(a.status)) {
 			v.Quorum, v.MemberList, v.Retired = true, memberList(a.status), retired(a.status)
 			v.Settings = agreed.Options(a.status.Settings)
-			v.Candidates, v.Hold = candidates(a.status), hold(a.status)
+			v.Candidates, v.Hold, set = candidates(a.status), hold(a.status), a.status.Set
 		}
 		if from := a.status.Server.Source; a.err == nil && from != nil && (v.Source == nil || a.status.Server.Serving) {
 			v.Source = source(*from)
 		}
 	}
 	slices.Sort(v.ClusterIDs)
+	for i := range v.Members {
+		if m := &v.Members[i]; m.Role == engine.RoleReplica && m.Serving && m.Settling == "" && set.Need > 0 &&
+			!holds(set, m.ID) {
+			m.Settling = "does not confirm writes yet"
+		}
+	}
 	return v
+}
+
+// holds reports whether a copy of the member may confirm writes.
+func holds(set protocol.SyncSet, member string) bool {
+	return slices.ContainsFunc(set.Standbys, func(c protocol.Standby) bool { return string(c.Member) == member })
 }
 
 // recently is how long ago a member that may be given a vote was heard of, at most.
@@ -198,6 +210,9 @@ func (s *Session) member(a said) engine.Member {
 		m.Role, m.Serving = engine.RolePrimary, st.Server.Serving
 	case st.Server.Role == protocol.Replica:
 		m.Role, m.Serving = engine.RoleReplica, streams(st)
+		if st.Server.Unread {
+			m.Settling = "has not read its log yet"
+		}
 	}
 	if !st.Server.Unread && !witness && st.Server.Volume != "" {
 		m.Position = agreed.Position(st.System, st.Server.Position.Timeline, st.Server.Position.Offset)
@@ -234,7 +249,7 @@ func synchronous(s api.Status) string {
 		return "none"
 	case s.Primary == s.Member:
 		return fmt.Sprintf("%d of %d", s.Set.Need, len(s.Set.Standbys))
-	case slices.ContainsFunc(s.Set.Standbys, func(c protocol.Standby) bool { return c.Member == s.Member }):
+	case holds(s.Set, string(s.Member)):
 		return "yes"
 	}
 	return "no"

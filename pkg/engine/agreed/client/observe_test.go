@@ -66,6 +66,33 @@ func TestView(t *testing.T) {
 	}
 }
 
+// TestSettling: a replica that follows the primary and confirms no write yet, or has not told what it holds, is not
+// whole. The leader of the agents says who confirms writes: the replica may not have heard it yet.
+func TestSettling(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(leads, replica *api.Status)
+		want   string
+	}{
+		"confirms": {func(_, _ *api.Status) {}, ""},
+		"is not asked": {func(leads, _ *api.Status) { leads.Set.Standbys = leads.Set.Standbys[:1] },
+			"does not confirm writes yet"},
+		"has not heard":   {func(_, replica *api.Status) { replica.Set.Standbys = nil }, ""},
+		"nobody is asked": {func(leads, _ *api.Status) { leads.Set = protocol.SyncSet{} }, ""},
+		"reads its log":   {func(_, replica *api.Status) { replica.Server.Unread = true }, "has not read its log yet"},
+		"does not stream": {func(leads, replica *api.Status) {
+			leads.Set.Standbys, replica.Server.Upstream = nil, ""
+		}, ""},
+	} {
+		leads, replica := status("db-1"), status("db-4")
+		test.change(&leads, &replica)
+		v := (&Session{token: "t"}).view([]said{{name: "db-1", status: leads}, {name: "db-4", status: replica}})
+		if got := v.Member("db-4").Settling; got != test.want {
+			t.Errorf("%s: it %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 // TestSpare: a member without a vote is whole only where the group gives it none.
 func TestSpare(t *testing.T) {
 	t.Parallel()
