@@ -61,8 +61,8 @@ type Member struct {
 	// Serving is true if the member just answered a request that needs the
 	// whole cluster's consent (a linearizable read, a write check).
 	Serving bool `json:"serving"`
-	// Settling says what a member that serves does not do yet, as "does not ... yet"; "" for nothing. It ends by itself, and
-	// until then no other member may be stopped.
+	// Settling says what a member that serves does not do yet, as "does not ... yet"; "" for nothing. It ends by itself,
+	// and until then no other member may be stopped.
 	Settling string `json:"settling,omitempty"`
 	// Bytes: of the data file, of it in use, and the most it may hold (0: no limit).
 	DataBytes  int64 `json:"dataBytes,omitempty"`
