@@ -80,7 +80,7 @@ func (s *Server) promote(ctx context.Context, job protocol.Job, valid func() boo
 	if err := s.lower(ctx, job, valid); err != nil {
 		return err
 	}
-	if err := s.mark(ctx); err != nil {
+	if err := s.mark(ctx, s.observer.Ask); err != nil {
 		return err
 	}
 	if err := s.meetSource(ctx, job.Source); err != nil {
@@ -142,17 +142,25 @@ func (s *Server) removeFillers() error {
 func (s *Server) load(ctx context.Context, set protocol.SyncSet) error {
 	names := setNames(set)
 	s.mu.Lock()
+	// Nobody writes before a promotion, and all wait for it: that the names are seen shows that the files were read.
+	brief := s.promoted == 0 && s.names != names
 	s.names, s.set, s.setAt = names, 0, math.MaxUint64
 	settings := s.settings
 	s.mu.Unlock()
-	if err := s.reload(ctx, settings); err != nil {
+	var err error
+	if brief {
+		err = s.rename(ctx, settings)
+	} else {
+		err = s.reload(ctx, settings)
+	}
+	if err != nil {
 		return err
 	}
 	s.Downstream.Drop(func(copied string) bool {
 		return set.Need == 0 || strings.Contains(names, local.Identifier(copied))
 	})
 	if s.isPromoted() {
-		if err := s.mark(ctx); err != nil {
+		if err := s.mark(ctx, s.Once); err != nil {
 			return err
 		}
 		// A write that waits goes on with the next word of a standby of the new set, and while all writes wait there would
@@ -166,8 +174,8 @@ func (s *Server) load(ctx context.Context, set protocol.SyncSet) error {
 }
 
 // mark notes where the log ends after the set was loaded: who holds that holds all that was acknowledged before.
-func (s *Server) mark(ctx context.Context) error {
-	got, err := s.observer.Ask(ctx, "SELECT pg_current_wal_insert_lsn()")
+func (s *Server) mark(ctx context.Context, ask func(context.Context, string) (local.Rows, error)) error {
+	got, err := ask(ctx, "SELECT pg_current_wal_insert_lsn()")
 	if err != nil {
 		return err
 	}
@@ -200,8 +208,8 @@ func setNames(set protocol.SyncSet) string {
 // reloadTime bounds a reload.
 const reloadTime = 5 * time.Second
 
-// reload writes the files, and waits until a session sees the synchronous names. What somebody wrote over them with
-// ALTER SYSTEM is taken back.
+// reload writes the files, and waits until the server has read them. What somebody wrote over them with ALTER SYSTEM is
+// taken back.
 func (s *Server) reload(ctx context.Context, settings protocol.Settings) error {
 	ctx, stop := context.WithTimeout(ctx, reloadTime)
 	defer stop()
@@ -212,6 +220,24 @@ func (s *Server) reload(ctx context.Context, settings protocol.Settings) error {
 		s.setReloading(true)
 		defer s.setReloading(false)
 	}
+	p := s.running()
+	if p == nil {
+		return errors.New("reload the settings: the server does not run")
+	}
+	before, err := s.loaded(ctx)
+	if err != nil {
+		return fmt.Errorf("reload the settings: %w", err)
+	}
+	if err := s.rename(ctx, settings); err != nil {
+		return err
+	}
+	return s.learnPending(ctx, p, before)
+}
+
+// rename writes the files, and waits until a session sees the synchronous names.
+func (s *Server) rename(ctx context.Context, settings protocol.Settings) error {
+	ctx, stop := context.WithTimeout(ctx, reloadTime)
+	defer stop()
 	values, err := s.values(settings)
 	if err != nil {
 		return err
@@ -223,21 +249,11 @@ func (s *Server) reload(ctx context.Context, settings protocol.Settings) error {
 	if p == nil {
 		return errors.New("reload the settings: the server does not run")
 	}
-	var before string
-	if replaced {
-		if before, err = s.loaded(ctx); err != nil {
-			return fmt.Errorf("reload the settings: %w", err)
-		}
-	}
 	if err := p.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		return fmt.Errorf("reload the settings: %w", err)
 	}
 	s.mu.Lock()
 	names := s.names
 	s.mu.Unlock()
-	err = s.until(ctx, p, "reload the settings", func(a answer) bool { return a.synchronous == names })
-	if err != nil || !replaced {
-		return err // nobody writes meanwhile: what costs a session is left out
-	}
-	return s.learnPending(ctx, p, before)
+	return s.until(ctx, p, "reload the settings", func(a answer) bool { return a.synchronous == names })
 }
