@@ -164,7 +164,7 @@ func (s *Server) load(ctx context.Context, set protocol.SyncSet) error {
 			return err
 		}
 		// A write that waits goes on with the next word of a standby of the new set, and while all writes wait there would
-		// be none: each tells what it flushed once it gets more (SyncRepReleaseWaiters in PostgreSQL's walsender.c).
+		// be none: each tells what it flushed once it gets more (ProcessStandbyReplyMessage in PostgreSQL's walsender.c).
 		s.hurry()
 	}
 	s.mu.Lock()
