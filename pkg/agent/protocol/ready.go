@@ -1,9 +1,13 @@
 package protocol
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Unready returns why this member may not serve clients at a time, or "": a primary serves under its lease, a replica
-// while it streams from the present primary, a witness while it hears a leader of the group. A replica that lags is
+// while it streams from the present primary and confirms writes where replicas do, a witness while it hears a leader of
+// the group. So a disruption budget does not count a replica that would leave writes to wait. A replica that lags is
 // ready: clients that read come through the agents, and the one beside it passes them on to a member with newer data.
 func (n *Node) Unready(now Instant, leader MemberID) string {
 	d, s := &n.doc, &n.server
@@ -35,6 +39,8 @@ func (n *Node) Unready(now Instant, leader MemberID) string {
 		return "there is no primary now"
 	case s.Role != Replica || s.Upstream != d.Primary || s.Generation != d.Generation || s.Unread:
 		return fmt.Sprintf("this member does not stream from %s, the primary", d.Primary)
+	case d.Settings.Durability != Async && !slices.Contains(d.Set().Standbys, d.standby(n.id)):
+		return "this member does not confirm writes yet"
 	}
 	return ""
 }

@@ -26,6 +26,15 @@ func TestUnready(t *testing.T) {
 			n.server = streams
 			n.server.Lag = time.Hour
 		}},
+		{"a replica that confirms no write yet", "does not confirm", "m2", "m1", func(n *Node) {
+			n.server, n.doc.InForce = streams, []SyncSet{{}}
+		}},
+		{"another copy than the one that confirms", "does not confirm", "m2", "m1", func(n *Node) {
+			n.server, n.doc.Members["m2"] = streams, Member{Volume: "other"}
+		}},
+		{"a replica where none confirms", "", "m2", "m1", func(n *Node) {
+			n.server, n.doc.InForce, n.doc.Settings.Durability = streams, nil, Async
+		}},
 		{"no stream", "does not stream from m1", "m2", "m1", func(n *Node) { n.server.Role = Replica }},
 		{"a stream from an earlier primary", "does not stream", "m2", "m1", func(n *Node) {
 			n.server = streams
@@ -49,7 +58,8 @@ func TestUnready(t *testing.T) {
 			t.Parallel()
 			n := New(Config{ID: c.id, Document: Document{
 				Token: "t", System: "s", Generation: 3, Phase: Serving, Primary: "m1",
-				Members: map[MemberID]Member{"m1": {}, "m2": {}, "w": {Witness: true}},
+				Members: map[MemberID]Member{"m1": {}, "m2": {Volume: "v"}, "w": {Witness: true}},
+				InForce: []SyncSet{{Need: 1, Standbys: []Standby{{Member: "m2", Volume: "v"}}}},
 			}})
 			n.lease.generation, n.lease.deadline = 3, now+1
 			c.change(n)

@@ -69,6 +69,7 @@ func leads(s api.Status) bool { return s.Quorum && s.Leader == s.Member }
 func (s *Session) view(all []said) engine.View {
 	v := engine.View{Members: make([]engine.Member, 0, len(all))}
 	var set protocol.SyncSet
+	confirms := false // whether replicas confirm writes
 	for _, a := range all {
 		m := s.member(a)
 		v.Members = append(v.Members, m)
@@ -78,7 +79,8 @@ func (s *Session) view(all []said) engine.View {
 		if a.err == nil && a.status.Quorum && a.status.Token == s.token && (!v.Quorum || leads(a.status)) {
 			v.Quorum, v.MemberList, v.Retired = true, memberList(a.status), retired(a.status)
 			v.Settings = agreed.Options(a.status.Settings)
-			v.Candidates, v.Hold, set = candidates(a.status), hold(a.status), a.status.Set
+			v.Candidates, v.Hold = candidates(a.status), hold(a.status)
+			set, confirms = a.status.Set, a.status.Settings.Durability != protocol.Async
 		}
 		if from := a.status.Server.Source; a.err == nil && from != nil && (v.Source == nil || a.status.Server.Serving) {
 			v.Source = source(*from)
@@ -86,7 +88,7 @@ func (s *Session) view(all []said) engine.View {
 	}
 	slices.Sort(v.ClusterIDs)
 	for i := range v.Members {
-		if m := &v.Members[i]; m.Role == engine.RoleReplica && m.Serving && m.Settling == "" && set.Need > 0 &&
+		if m := &v.Members[i]; m.Role == engine.RoleReplica && m.Serving && m.Settling == "" && confirms &&
 			!holds(set, m.ID) {
 			m.Settling = "does not confirm writes yet"
 		}

@@ -77,9 +77,14 @@ func TestSettling(t *testing.T) {
 		"confirms": {func(_, _ *api.Status) {}, ""},
 		"is not asked": {func(leads, _ *api.Status) { leads.Set.Standbys = leads.Set.Standbys[:1] },
 			"does not confirm writes yet"},
-		"has not heard":   {func(_, replica *api.Status) { replica.Set.Standbys = nil }, ""},
-		"nobody is asked": {func(leads, _ *api.Status) { leads.Set = protocol.SyncSet{} }, ""},
-		"reads its log":   {func(_, replica *api.Status) { replica.Server.Unread = true }, "has not read its log yet"},
+		"has not heard": {func(_, replica *api.Status) { replica.Set.Standbys = nil }, ""},
+		// As in a pair with durability=preferred right after its replica restarted.
+		"nobody is asked yet": {func(leads, _ *api.Status) { leads.Set = protocol.SyncSet{} },
+			"does not confirm writes yet"},
+		"nobody is ever asked": {func(leads, _ *api.Status) {
+			leads.Set, leads.Settings.Durability = protocol.SyncSet{}, protocol.Async
+		}, ""},
+		"reads its log": {func(_, replica *api.Status) { replica.Server.Unread = true }, "has not read its log yet"},
 		"does not stream": {func(leads, replica *api.Status) {
 			leads.Set.Standbys, replica.Server.Upstream = nil, ""
 		}, ""},
