@@ -12,8 +12,15 @@ import (
 )
 
 const (
+	// probeInterval is the time between two probes, and calmInterval the one after a probe that took less than quick: a
+	// slow disk needs more of them, or the last flush would be too old for the lease while the next one takes long.
 	probeInterval = 2 * time.Second
+	calmInterval  = 2 * probeInterval
+	quick         = 100 * time.Millisecond
 	probeTimeout  = 5 * time.Second
+	// advanceAfter is how long a primary serves before its log advances: replicas take 16 MiB for that, and clients have
+	// just begun to write again.
+	advanceAfter = 10 * time.Second
 )
 
 // probe has the primary flush its log now and then, without waiting for standbys, while a run of it goes on. An error
@@ -21,10 +28,14 @@ const (
 func (s *Server) probe(p *process.Process) {
 	conn := local.Session{Conninfo: s.Session(s.Port, "postgres", "probe")}
 	defer conn.Close()
+	began, advanced := s.Now(), false
 	for {
 		at := s.Now()
 		ctx, stop := context.WithTimeout(context.Background(), probeTimeout)
 		_, err := conn.Ask(ctx, "SET synchronous_commit = local; SELECT pg_logical_emit_message(true, 'dbop', '')")
+		if err == nil && !advanced && at.Sub(began) >= advanceAfter {
+			advanced = s.advance(ctx, &conn) == nil
+		}
 		stop()
 		if err == nil || local.Answered(err) {
 			s.mu.Lock()
@@ -33,11 +44,15 @@ func (s *Server) probe(p *process.Process) {
 			}
 			s.mu.Unlock()
 		}
+		interval := probeInterval
+		if s.Now().Sub(at) < quick {
+			interval = calmInterval
+		}
 		select {
 		case <-p.Done:
 			return
 		case <-s.hurried:
-		case <-time.After(pulse.Next(probeInterval)):
+		case <-time.After(pulse.Next(interval)):
 		}
 	}
 }
