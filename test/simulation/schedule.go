@@ -7,7 +7,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/api/v1alpha1"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/workload"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/pruning"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 )
@@ -94,7 +94,7 @@ func (s *site) prune(ctx context.Context, st ops.State) (ops.Result, error) {
 	w := s.actor.world
 	var surplus []string
 	err := s.actor.call(ctx, "list backups", func() error {
-		needed := executor.Needed(w.records.all())
+		needed := pruning.Needed(w.records.all())
 		for _, d := range repository.Judge(w.manifests(), s.cluster, Namespace,
 			archive.Retention{Last: int(st.Operation.Spec.Keep)}, st.Now) {
 			if !d.Keep && !needed[d.ID] {

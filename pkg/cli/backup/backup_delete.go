@@ -12,7 +12,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube"
 	"github.com/dbop-dev/kubectl-dbop/pkg/kube/store"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/pruning"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 )
 
@@ -97,7 +97,7 @@ func noteDeleted(ctx context.Context, f *command.Factory, url, cluster string, i
 	if err == nil && len(ids) > 0 {
 		var s store.Store
 		if s, err = f.Clients.Store(kube.DryRunNone); err == nil {
-			err = executor.NoteDeleted(ctx, s, namespace, cluster, url, ids)
+			err = pruning.NoteDeleted(ctx, s, namespace, cluster, url, ids)
 		}
 	}
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/exit"
 	"github.com/dbop-dev/kubectl-dbop/pkg/cli/printer"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/backups"
-	"github.com/dbop-dev/kubectl-dbop/pkg/ops/executor"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/pruning"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/archive"
 )
@@ -78,7 +78,7 @@ func neededHere(ctx context.Context, f *command.Factory) (map[string]bool, error
 	if err != nil {
 		return nil, err
 	}
-	return executor.Needed(clusters, operations), nil
+	return pruning.Needed(clusters, operations), nil
 }
 
 func runBackupPrune(ctx context.Context, f *command.Factory, c *command.Change, repo, cluster string,
@@ -134,7 +134,7 @@ func runBackupPrune(ctx context.Context, f *command.Factory, c *command.Change, 
 			return err
 		}
 		now.Only(shown)
-		done, err = executor.Prune(ctx, r, now)
+		done, err = pruning.Prune(ctx, r, now)
 		return err
 	}); err != nil {
 		return err
@@ -194,7 +194,7 @@ func planPrune(ctx context.Context, f *command.Factory, r repository.Repository,
 	if err != nil {
 		return nil, nil, err
 	}
-	return executor.PlanPrune(ctx, r, executor.Pruning{Namespace: namespace, Cluster: cluster, By: by, Needed: keep,
+	return pruning.Plan(ctx, r, pruning.Rule{Namespace: namespace, Cluster: cluster, By: by, Needed: keep,
 		Engine: f.EngineNamed, Show: show, Now: f.Now()})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/backups"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/opener"
 	"github.com/dbop-dev/kubectl-dbop/pkg/ops/planner"
+	"github.com/dbop-dev/kubectl-dbop/pkg/ops/pruning"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository"
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
@@ -88,14 +89,14 @@ func (l *Executor) prune(ctx context.Context, t task) (ops.Result, error) {
 	if err != nil {
 		return ops.Result{}, err
 	}
-	p, _, err := PlanPrune(ctx, repo, Pruning{Namespace: l.Namespace, Cluster: l.Name, By: by, Needed: needed,
+	p, _, err := pruning.Plan(ctx, repo, pruning.Rule{Namespace: l.Namespace, Cluster: l.Name, By: by, Needed: needed,
 		Engine: l.engineNamed, Now: l.Client.Now()})
 	if err != nil {
 		return ops.Result{}, err
 	}
-	r, err := Prune(ctx, repo, p)
+	r, err := pruning.Prune(ctx, repo, p)
 	if err == nil && len(r.Deleted) > 0 {
-		err = NoteDeleted(ctx, l.Store, l.Namespace, l.Name, repo.URL(), r.Deleted)
+		err = pruning.NoteDeleted(ctx, l.Store, l.Namespace, l.Name, repo.URL(), r.Deleted)
 	}
 	if err != nil {
 		return ops.Result{}, err
@@ -118,7 +119,7 @@ func (l *Executor) needed(ctx context.Context) (map[string]bool, error) {
 		return nil, err
 	}
 	operations, err := l.Store.ListOperations(ctx, l.Namespace, "")
-	return Needed(clusters, operations), err
+	return pruning.Needed(clusters, operations), err
 }
 
 // ReadSchedule has the world read all that takes backups from now on.

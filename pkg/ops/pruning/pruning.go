@@ -1,4 +1,5 @@
-package executor
+// Package pruning decides which backups go from a repository of any kind, and has them go.
+package pruning
 
 import (
 	"context"
@@ -13,8 +14,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/repository/bucket"
 )
 
-// Pruning says which backups of a cluster stay.
-type Pruning struct {
+// Rule says which backups of a cluster stay.
+type Rule struct {
 	Namespace, Cluster string
 	By                 archive.Retention
 	// Needed stay whatever By says, see Needed.
@@ -34,9 +35,9 @@ type selfPruning interface {
 	Prune(ctx context.Context, p *archive.Plan) (*archive.Result, error)
 }
 
-// PlanPrune says what goes from a repository of any kind; it deletes nothing. What is damaged is returned beside it: it
+// Plan says what goes from a repository of any kind; it deletes nothing. What is damaged is returned beside it: it
 // stays, and is no reason for another to go.
-func PlanPrune(ctx context.Context, repo repository.Repository, in Pruning) (*archive.Plan, []*repository.Damaged,
+func Plan(ctx context.Context, repo repository.Repository, in Rule) (*archive.Plan, []*repository.Damaged,
 	error) {
 	if own, ok := repo.(selfPruning); ok {
 		p, err := own.Plan(ctx, in.Cluster, bucket.Pruning{By: in.By, Keep: in.Needed, Engine: in.Engine})
