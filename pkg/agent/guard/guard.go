@@ -28,8 +28,8 @@ import (
 
 const (
 	// clockInterval is how often the guard reads the clock at least, while it has a deadline: nothing depends on the
-	// alarm alone.
-	clockInterval = time.Second
+	// alarm alone. It reads it with each new deadline, and those come more often.
+	clockInterval = 1250 * time.Millisecond
 	// killInterval is how often it kills until nothing is left.
 	killInterval = 5 * time.Millisecond
 	// restartPause is how long the guard waits before it starts the agent again.
@@ -55,7 +55,7 @@ type Guard struct {
 	Env []string
 	Log io.Writer
 
-	// changed says that the guard got a deadline, or lost it.
+	// changed says that the guard got another deadline, or lost it.
 	changed chan struct{}
 	alarm   *alarm
 
@@ -171,12 +171,8 @@ func (g *Guard) set(d protocol.SetDeadline) {
 		fmt.Fprintln(g.Log, "guard:", err) // it reads the clock in time
 	}
 	g.mu.Lock()
-	armed := g.armed
 	g.armed, g.deadline = !d.Unlimited, d.At
 	g.mu.Unlock()
-	if armed == !d.Unlimited {
-		return // it reads the clock in time
-	}
 	select {
 	case g.changed <- struct{}{}:
 	default:
