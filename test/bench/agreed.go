@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/dbop-dev/kubectl-dbop/test/harness"
 )
 
@@ -29,18 +27,9 @@ type agreed struct {
 	held []string
 	// bars are the longest gaps, in seconds, by the name of the trouble.
 	bars map[string]float64
+	// complains is whether that client tells of each connection that it did not get.
+	complains bool
 }
-
-// Troubles and commands of which the write gap is measured.
-const (
-	serverKilled = "the server of the primary is killed"
-	agentKilled  = "the agent of the primary is killed"
-	podDeleted   = "the pod of the primary is deleted"
-	podLost      = "the pod of the primary is deleted by force"
-	switchedOver = "a switchover"
-	upgraded     = "an upgrade of 3 members"
-	nodeCut      = "the node of the primary is cut off"
-)
 
 // withTroubles makes three members of an engine, and then trouble.
 func withTroubles(of func() (agreed, error)) func(context.Context, *bench) error {
@@ -76,7 +65,8 @@ func postgres() (agreed, error) {
 			ready:  "pg_isready -h /tmp"},
 		held: []string{"-At", "-d", "app", "-c", "SELECT n FROM written"},
 		bars: map[string]float64{serverKilled: 4, agentKilled: 4, podDeleted: 3, podLost: 12, switchedOver: 1.5,
-			upgraded: 1.5, nodeCut: 12},
+			switchedDirect: 1.5, upgraded: 1.5, nodeCut: 12},
+		complains: true,
 	}, nil
 }
 
@@ -140,95 +130,6 @@ func (b *bench) agreed(ctx context.Context, e agreed) error {
 			strings.Fields(r.Stdout)))), "writes", 0, fmt.Sprintf("of %d, with durability=strict", len(acks)))
 		return nil
 	})
-}
-
-// gaps makes each trouble several times.
-func (b *bench) gaps(ctx context.Context, e agreed, ns string, w *harness.PodWriter, alone place) error {
-	quiet := time.Now()
-	if err := pause(ctx, calm); err != nil {
-		return err
-	}
-	idle, err := w.LongestGap(ctx, quiet, time.Now())
-	if err != nil {
-		return err
-	}
-	for _, trouble := range []string{switchedOver, serverKilled, agentKilled, podDeleted, podLost, nodeCut,
-		upgraded} {
-		times := b.repeats
-		if trouble == nodeCut && alone.node == "" {
-			fmt.Println("no node can be cut off that has one of the members")
-			continue
-		}
-		if trouble == upgraded {
-			times = 1 // there is no way back
-		}
-		var longest samples
-		for range times {
-			gap, err := b.gap(ctx, e, ns, w, trouble, alone)
-			if err != nil {
-				return fmt.Errorf("%s: %w", trouble, err)
-			}
-			longest.took(gap)
-			fmt.Printf("%s: no write for %.2f s\n", trouble, gap.Seconds())
-		}
-		measure, baseline := "longest write gap: "+trouble+", median", fmt.Sprintf("%s; %d s without trouble: %.2f s",
-			longest.spread("s"), int(calm.Seconds()), idle.Seconds())
-		if bar := e.bars[trouble]; bar > 0 {
-			b.rows.judged(measure, longest.median(), "s", bar, baseline)
-		} else {
-			b.rows.plain(measure, longest.median(), "s", baseline)
-		}
-	}
-	return nil
-}
-
-// gap makes one trouble, and waits until all members are well again.
-func (b *bench) gap(ctx context.Context, e agreed, ns string, w *harness.PodWriter,
-	trouble string, alone place) (time.Duration, error) {
-	primary, err := b.primary(ctx, ns)
-	if err == nil && trouble == nodeCut && primary != alone.member {
-		if _, err = b.dbop(ctx, "switchover", "db", "--to", alone.member, "-n", ns); err == nil {
-			err = b.settled(ctx, ns)
-		}
-	}
-	if err != nil {
-		return 0, err
-	}
-	began := time.Now()
-	switch trouble {
-	case nodeCut:
-		err = b.cut(ctx, alone.node, w)
-	case switchedOver:
-		_, err = b.dbop(ctx, "switchover", "db", "-n", ns)
-	case upgraded:
-		_, err = b.dbop(ctx, "upgrade", "db", "--version", e.to.Version, "--image", e.to.Image, "--skip-backup", "-n", ns)
-	case serverKilled:
-		err = b.killProcess(ctx, ns, primary, e.server)
-	case agentKilled:
-		err = b.killProcess(ctx, ns, primary, "dbop-agent")
-	default:
-		var o metav1.DeleteOptions
-		if trouble == podLost {
-			o.GracePeriodSeconds = new(int64(0))
-		}
-		err = b.site.Client.CoreV1().Pods(ns).Delete(ctx, primary+"-0", o)
-	}
-	if err != nil {
-		return 0, err
-	}
-	if err := pause(ctx, untouched); err != nil {
-		return 0, err
-	}
-	if err := b.settled(ctx, ns); err != nil {
-		return 0, err
-	}
-	if err := w.GoesOn(ctx, "writes after "+trouble); err != nil {
-		return 0, err
-	}
-	if err := pause(ctx, tail); err != nil {
-		return 0, err
-	}
-	return w.LongestGap(ctx, began, time.Now())
 }
 
 // primary is the member that leads.

@@ -129,6 +129,26 @@ func (w *PodWriter) LongestGap(ctx context.Context, from, to time.Time) (time.Du
 	return longest, err
 }
 
+// unconnected begins the line of a connection that a writer did not get. The time in nanoseconds since 1970 follows.
+const unconnected = "unconnected"
+
+// Unconnected are the connections that a writer did not get within a span, and why, if its script tells of them.
+func (w *PodWriter) Unconnected(ctx context.Context, from, to time.Time) (failed []string, err error) {
+	raw, err := w.site.Client.CoreV1().Pods(w.namespace).GetLogs(w.pod, &corev1.PodLogOptions{}).DoRaw(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read which connections failed: %w", err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		rest, ok := strings.CutPrefix(strings.TrimSpace(line), unconnected+" ")
+		when, why, _ := strings.Cut(rest, " ")
+		nanos, err := strconv.ParseInt(when, 10, 64)
+		if at := time.Unix(0, nanos); ok && err == nil && at.After(from) && at.Before(to) {
+			failed = append(failed, why)
+		}
+	}
+	return failed, nil
+}
+
 // Stop ends the writer, and returns what was acknowledged to it.
 func (w *PodWriter) Stop(ctx context.Context) ([]PodAck, error) {
 	acks, err := w.Acks(ctx)

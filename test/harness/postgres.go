@@ -35,10 +35,11 @@ func Postgres(major int) (PostgresRelease, error) {
 
 // postgresScript inserts one row after the other by the service of clients, each over a connection of its own, as a
 // program does that reconnects. It pauses, as such programs do, and for $PAUSE seconds if that is set:
-// without that it keeps a processor busy.
+// without that it keeps a processor busy. It tells of each connection that it did not get.
 const postgresScript = `n=0; while :; do n=$((n+1))
-if psql -qAt -c "INSERT INTO written VALUES ($n)" "$WAITS" 2>/dev/null
-then echo "$n $(date +%s%N)"; fi; sleep ${PAUSE:-0.05}; done`
+if e=$(psql -qAt -c "INSERT INTO written VALUES ($n)" "$WAITS" 2>&1)
+then echo "$n $(date +%s%N)"; else case "$e" in *"connection to server at"*failed:*)
+echo "` + unconnected + ` $(date +%s%N) $e";; esac; fi; sleep ${PAUSE:-0.05}; done`
 
 // postgresWaits end a session whose server is silent: a node that is cut off answers nothing, not even that it is gone.
 const postgresWaits = "tcp_user_timeout=4000 keepalives_idle=2 keepalives_interval=1 keepalives_count=2"
