@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 )
 
 // archivedLog knows how far the archive has the log without a gap, as far as this run of the agent has seen it.
@@ -40,14 +41,14 @@ func (s *Server) noteArchived(name string, ready []string) {
 		if earlier >= name {
 			break
 		}
-		if _, _, segment := segmentOf(earlier); !segment {
+		if _, _, segment := datadir.SegmentOf(earlier); !segment {
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(s.archived(), earlier)); err != nil {
 			return
 		}
 	}
-	timeline, _, segment := segmentOf(name)
+	timeline, _, segment := datadir.SegmentOf(name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := &s.archivedLog

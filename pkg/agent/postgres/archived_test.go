@@ -27,7 +27,8 @@ func TestArchivedUntil(t *testing.T) {
 			t.Errorf("%s: archived until %s, want %s", what, m.ArchivedUntil, want)
 		}
 	}
-	first, second, third, fourth := segmentName(1, 1), segmentName(1, 2), segmentName(1, 3), segmentName(1, 4)
+	segment := datadir.SegmentName
+	first, second, third, fourth := segment(1, 1), segment(1, 2), segment(1, 3), segment(1, 4)
 	confirm := func(name string, ready ...string) {
 		t.Helper()
 		if err := s.markArchived(name); err != nil {
@@ -53,7 +54,7 @@ func TestArchivedUntil(t *testing.T) {
 	says("one without a commit", at(2))
 	s.identity.Lineage.Timeline = 2
 	says("on another timeline", time.Time{})
-	s.noteSent(segmentName(2, 4), at(1))
-	confirm(segmentName(2, 4), segmentName(2, 4))
+	s.noteSent(segment(2, 4), at(1))
+	confirm(segment(2, 4), segment(2, 4))
 	says("the first of that timeline", at(1))
 }

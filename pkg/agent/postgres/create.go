@@ -42,7 +42,7 @@ func (s *Server) clone(ctx context.Context, job protocol.Job) error {
 		return err
 	}
 	s.upstream.Aim(job.Member, job.Generation)
-	return s.create(ctx, job.Generation, func() (datadir.Lineage, error) {
+	err := s.create(ctx, job.Generation, func() (datadir.Lineage, error) {
 		past, _, err := s.ancestry(ctx)
 		if err != nil {
 			return datadir.Lineage{}, err
@@ -51,10 +51,16 @@ func (s *Server) clone(ctx context.Context, job protocol.Job) error {
 		err = s.Run(ctx, "pg_basebackup", "--pgdata", pgdata, "--wal-method", "stream", "--checkpoint", "fast", "--dbname",
 			s.Conninfo(local.ToolPort, ""))
 		if err == nil && job.Settings.Values["archive_mode"] == "always" {
-			err = offerCopied(pgdata)
+			if err = offerCopied(pgdata); err == nil {
+				s.returnSaved(pgdata, past)
+			}
 		}
 		return past, err
 	})
+	if err == nil {
+		s.forgetKept(s.savedLog())
+	}
+	return err
 }
 
 // create has a directory made aside, and renames it once it is whole and on disk. From is the generation of the
@@ -99,6 +105,9 @@ func (s *Server) discard() error {
 	}
 	if err := os.RemoveAll(s.aside()); err != nil {
 		return fmt.Errorf("remove what an interrupted attempt left: %w", err)
+	}
+	if err := s.saveLog(); err != nil {
+		return err
 	}
 	err := os.Rename(s.data(), s.aside()) // so that there is a whole copy or none
 	if err == nil {

@@ -77,10 +77,10 @@ func (s *Server) LogFiles(context.Context) (api.LogFiles, error) {
 	}
 	out := api.LogFiles{Timeline: past.Timeline}
 	for _, name := range ready {
-		switch needs(past, name) {
-		case needed:
+		switch past.Needs(name) {
+		case datadir.Needed:
 			out.Names = append(out.Names, name)
-		case useless:
+		case datadir.Useless:
 			if err := s.markArchived(name); err != nil {
 				return api.LogFiles{}, err
 			}
@@ -157,73 +157,6 @@ func (s *Server) forgetArchived(ready []string) error {
 	return nil
 }
 
-// need says what becomes of a file that waits.
-type need int
-
-const (
-	// undecided is a file of a timeline that this copy is not on yet.
-	undecided need = iota
-	needed
-	useless
-)
-
-// needs judges a file by its name.
-func needs(l datadir.Lineage, name string) need {
-	if timeline, history := historyOf(name); history {
-		return judge(l, timeline, 0)
-	}
-	timeline, number, segment := segmentOf(name)
-	if !segment {
-		return useless
-	}
-	return judge(l, timeline, (number+1)*logFileSize)
-}
-
-func judge(l datadir.Lineage, timeline uint64, end datadir.LSN) need {
-	if timeline >= l.Timeline {
-		if timeline == l.Timeline {
-			return needed
-		}
-		return undecided
-	}
-	for _, f := range l.Forks {
-		if f.Timeline == timeline && end <= f.End {
-			return needed
-		}
-	}
-	return useless
-}
-
-// logFileSize is that of each file of the log: initdb makes no other.
-const logFileSize datadir.LSN = 16 << 20
-
-// segmentOf reads the name of a file of the log.
-func segmentOf(name string) (timeline uint64, number datadir.LSN, ok bool) {
-	if len(name) != 24 {
-		return 0, 0, false
-	}
-	t, err := strconv.ParseUint(name[:8], 16, 32)
-	high, err2 := strconv.ParseUint(name[8:16], 16, 32)
-	low, err3 := strconv.ParseUint(name[16:], 16, 32)
-	if errors.Join(err, err2, err3) != nil || low >= uint64((1<<32)/logFileSize) {
-		return 0, 0, false
-	}
-	return t, datadir.LSN(high)*((1<<32)/logFileSize) + datadir.LSN(low), true
-}
-
-// segmentName is the name of a file of the log.
-func segmentName(timeline uint64, number datadir.LSN) string {
-	const each = (1 << 32) / logFileSize
-	return fmt.Sprintf("%08X%08X%08X", timeline, uint64(number/each), uint64(number%each))
-}
-
-// historyOf reads the name of a history file.
-func historyOf(name string) (timeline uint64, ok bool) {
-	digits, ok := strings.CutSuffix(name, ".history")
-	timeline, err := strconv.ParseUint(digits, 16, 32)
-	return timeline, ok && err == nil && len(digits) == 8
-}
-
 // ReadLog implements api.LogKeeper.
 func (s *Server) ReadLog(ctx context.Context, name string) (api.LogFile, []byte, error) {
 	out := api.LogFile{Name: name}
@@ -231,7 +164,7 @@ func (s *Server) ReadLog(ctx context.Context, name string) (api.LogFile, []byte,
 	if err != nil {
 		return out, nil, err
 	}
-	if timeline, history := historyOf(name); history {
+	if timeline, history := datadir.HistoryOf(name); history {
 		past, err := datadir.ParseHistory(timeline, string(body))
 		if err != nil || len(past.Forks) == 0 {
 			return out, nil, errors.Join(fmt.Errorf("read %s: it names no timeline before it", name), err)
@@ -240,9 +173,9 @@ func (s *Server) ReadLog(ctx context.Context, name string) (api.LogFile, []byte,
 		out.Timeline, out.Start, out.End = "history", strconv.FormatUint(fork.Timeline, 10), fork.End.String()
 		return out, body, nil
 	}
-	timeline, number, _ := segmentOf(name)
-	out.Timeline, out.Start, out.End = strconv.FormatUint(timeline, 10), (number * logFileSize).String(),
-		((number + 1) * logFileSize).String()
+	timeline, number, _ := datadir.SegmentOf(name)
+	out.Timeline, out.Start, out.End = strconv.FormatUint(timeline, 10), (number * datadir.SegmentSize).String(),
+		((number + 1) * datadir.SegmentSize).String()
 	if out.Time, err = s.lastCommit(ctx, name); err == nil {
 		s.noteSent(name, out.Time)
 	}
@@ -251,8 +184,8 @@ func (s *Server) ReadLog(ctx context.Context, name string) (api.LogFile, []byte,
 
 // readWaiting reads a file that waits for the archive, and no other.
 func (s *Server) readWaiting(name string) ([]byte, error) {
-	_, history := historyOf(name)
-	if _, _, segment := segmentOf(name); !segment && !history {
+	_, history := datadir.HistoryOf(name)
+	if _, _, segment := datadir.SegmentOf(name); !segment && !history {
 		return nil, api.Refused{Why: fmt.Sprintf("%q is no file of the log", name)}
 	}
 	wal := filepath.Join(s.pgdata(), "pg_wal")

@@ -30,9 +30,9 @@ func (s *Server) keepEnded(past datadir.Lineage, position protocol.Position) err
 	}
 	for _, f := range found {
 		name := f.Name()
-		_, number, segment := segmentOf(name)
+		_, number, segment := datadir.SegmentOf(name)
 		// What is beyond the position is a file of before that the server has ready to be written.
-		if !segment || uint64((number+1)*logFileSize) > position.Offset || needs(past, name) != needed {
+		if !segment || uint64((number+1)*datadir.SegmentSize) > position.Offset || past.Needs(name) != datadir.Needed {
 			continue
 		}
 		mark := filepath.Join(wal, "archive_status", name)
@@ -64,7 +64,7 @@ func offerCopied(pgdata string) error {
 	failed := []error{err}
 	for _, path := range done {
 		mark := path[:len(path)-len(".done")]
-		if _, _, segment := segmentOf(filepath.Base(mark)); segment {
+		if _, _, segment := datadir.SegmentOf(filepath.Base(mark)); segment {
 			failed = append(failed, os.Remove(path))
 		} else {
 			failed = append(failed, os.Rename(path, mark+".ready"))

@@ -19,8 +19,11 @@ import (
 // log would have a gap.
 func (c Config) keptLog() string { return filepath.Join(c.data(), "kept-log") }
 
-// keepLog sets such files aside, as links: that takes no room. A repeat begins again, and a copy that is made again has
-// none. What can't be set aside is reported: a copy that does not follow is worse than a gap.
+// savedLog is where they are while a copy is made again, after a rewind that ended in the middle.
+func (c Config) savedLog() string { return filepath.Join(c.Directory, "kept-log") }
+
+// keepLog sets such files aside, as links: that takes no room. A repeat begins again. What can't be set aside is
+// reported: a copy that does not follow is worse than a gap.
 func (s *Server) keepLog(past datadir.Lineage) error {
 	if err := os.RemoveAll(s.keptLog()); err != nil {
 		return fmt.Errorf("keep what waits for the archive: %w", err)
@@ -31,7 +34,7 @@ func (s *Server) keepLog(past datadir.Lineage) error {
 	}
 	var failed []error
 	for _, name := range ready {
-		if needs(past, name) != needed {
+		if past.Needs(name) != datadir.Needed {
 			continue
 		}
 		err := os.MkdirAll(s.keptLog(), 0o700)
@@ -48,33 +51,66 @@ func (s *Server) keepLog(past datadir.Lineage) error {
 	return nil
 }
 
-// returnLog puts back what was set aside, before the server starts. After a crash in the middle the copy is made again.
+// returnLog puts back what was set aside, before the server starts.
 func (s *Server) returnLog() {
-	found, err := os.ReadDir(s.keptLog())
-	if errors.Is(err, fs.ErrNotExist) {
-		return
+	if s.putBack(s.keptLog(), s.pgdata(), func(string) bool { return true }) {
+		s.forgetKept(s.keptLog())
 	}
-	wal := filepath.Join(s.pgdata(), "pg_wal")
+}
+
+// saveLog has what was set aside outlive the copy, which is removed next.
+func (s *Server) saveLog() error {
+	if _, err := os.Stat(s.keptLog()); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	err := os.RemoveAll(s.savedLog())
+	if err == nil {
+		err = os.Rename(s.keptLog(), s.savedLog())
+	}
+	if err != nil {
+		return fmt.Errorf("keep what waits for the archive: %w", err)
+	}
+	return nil
+}
+
+// returnSaved puts into a new copy, which is not in use yet, what its history needs of that. It stays until the copy is
+// in place.
+func (s *Server) returnSaved(pgdata string, past datadir.Lineage) {
+	s.putBack(s.savedLog(), pgdata, func(name string) bool { return past.Needs(name) == datadir.Needed })
+}
+
+// putBack has files wait for the archive again, whatever became of them, and says whether all do. What fails is
+// reported.
+func (s *Server) putBack(from, pgdata string, needed func(name string) bool) bool {
+	found, err := os.ReadDir(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	wal := filepath.Join(pgdata, "pg_wal")
 	failed := []error{err}
 	for _, f := range found {
-		failed = append(failed, s.putBack(f.Name()))
+		if needed(f.Name()) {
+			failed = append(failed, waitAgain(filepath.Join(from, f.Name()), wal, f.Name()))
+		}
 	}
 	failed = append(failed, disk.Sync(filepath.Join(wal, "archive_status")), disk.Sync(wal))
 	if err := errors.Join(failed...); err != nil {
 		s.Report("the archive will lack a part of the log: " + err.Error())
-		return
+		return false
 	}
-	if err := os.RemoveAll(s.keptLog()); err != nil {
+	return true
+}
+
+func (s *Server) forgetKept(directory string) {
+	if err := os.RemoveAll(directory); err != nil {
 		s.Report("remove what was kept of the log: " + err.Error())
 	}
 }
 
-// putBack has a file wait for the archive again, whatever the rewind made of it.
-func (s *Server) putBack(name string) error {
-	wal := filepath.Join(s.pgdata(), "pg_wal")
+// waitAgain has one file wait for the archive again.
+func waitAgain(kept, wal, name string) error {
 	mark := filepath.Join(wal, "archive_status", name)
-	err := os.Link(filepath.Join(s.keptLog(), name), filepath.Join(wal, name))
-	if err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Link(kept, filepath.Join(wal, name)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if err := os.WriteFile(mark+".ready", nil, 0o600); err != nil {

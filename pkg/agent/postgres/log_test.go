@@ -9,34 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 )
-
-// TestNeeds: what a copy keeps for the archive, by the history that it follows.
-func TestNeeds(t *testing.T) {
-	t.Parallel()
-	past := datadir.Lineage{Timeline: 4,
-		Forks: []datadir.Fork{{Timeline: 1, End: 0x5000028}, {Timeline: 2, End: 0x7000000}}}
-	for name, want := range map[string]need{
-		"000000010000000000000004":                 needed,
-		"000000010000000000000005":                 useless, // it ends after the fork: timeline 2 has a file of that place
-		"000000020000000000000006":                 needed,
-		"000000020000000000000007":                 useless,
-		"000000030000000000000006":                 useless, // nobody was on it
-		"000000040000000000000009":                 needed,
-		"000000050000000000000009":                 undecided,
-		"00000004.history":                         needed,
-		"00000002.history":                         needed,
-		"00000005.history":                         undecided,
-		"000000010000000000000005.partial":         useless,
-		"000000010000000000000004.00000028.backup": useless,
-	} {
-		if got := needs(past, name); got != want {
-			t.Errorf("%s: %d, want %d", name, got, want)
-		}
-	}
-}
 
 // TestNewestCommit reads what pg_waldump says of commits, and of nothing else.
 func TestNewestCommit(t *testing.T) {

@@ -1,6 +1,6 @@
 //go:build linux
 
-package postgres
+package users
 
 import (
 	"context"
@@ -71,7 +71,7 @@ const others = `WITH others AS (SELECT refobjid AS role, deptype,
 // readAccess finds the roles of a database. A role that owns it and may nothing else is the one of its writers: former
 // versions made such ones, one a user. So is one that the user has anyway, for then it gets no more than it had. Any
 // other owner keeps its role, and the writers get rights beside it.
-func (s *Server) readAccess(ctx context.Context, name string, has func(role string) bool) (access, error) {
+func (s Users) readAccess(ctx context.Context, name string, has func(role string) bool) (access, error) {
 	a := access{database: name, writers: roleOf(writersPrefix, name), readers: roleOf(readersPrefix, name),
 		known: map[string]bool{}}
 	in := local.Literal(name)
@@ -109,7 +109,7 @@ func (s *Server) readAccess(ctx context.Context, name string, has func(role stri
 // makeAccess makes what is missing of a database and of its roles. A database that the agent itself owns, as former
 // versions made for readers, becomes that of its writers. CREATE DATABASE runs in no transaction: a crash after it
 // leaves what the next try finds.
-func (s *Server) makeAccess(ctx context.Context, a *access, readOnly bool) error {
+func (s Users) makeAccess(ctx context.Context, a *access, readOnly bool) error {
 	owned := a.owner == "" || a.owner == local.User
 	var change []string
 	if (owned || !readOnly) && !a.known[a.writers] {

@@ -1,6 +1,6 @@
 //go:build linux
 
-package postgres
+package users
 
 import (
 	"context"
@@ -80,7 +80,7 @@ func (a access) makers(role string) []string {
 }
 
 // giveRights gives the roles of a database what they may there.
-func (s *Server) giveRights(ctx context.Context, a access) (err error) {
+func (s Users) giveRights(ctx context.Context, a access) (err error) {
 	what := "give the rights in database " + a.database
 	for role, r := range a.rights() {
 		var later []string
@@ -102,7 +102,7 @@ func (s *Server) giveRights(ctx context.Context, a access) (err error) {
 	return nil
 }
 
-func (s *Server) giveMissing(ctx context.Context, database, what, missing string) error {
+func (s Users) giveMissing(ctx context.Context, database, what, missing string) error {
 	got, err := s.OnceIn(ctx, database, missing)
 	if err != nil {
 		return local.RefusedBy(what, err)

@@ -1,6 +1,6 @@
 //go:build linux
 
-package postgres
+package users
 
 import (
 	"context"
@@ -40,7 +40,7 @@ type held struct {
 }
 
 // readHeld asks what a user has.
-func (s *Server) readHeld(ctx context.Context, u api.User) (h held, err error) {
+func (s Users) readHeld(ctx context.Context, u api.User) (h held, err error) {
 	name, former := local.Literal(u.Name), local.Literal(formerRole(u.Role))
 	names := "(" + name + ", " + local.Literal(u.Role) + ", " + local.Literal(secondName(u.Role)) + ")"
 	const members = `FROM pg_auth_members a JOIN pg_roles g ON g.oid = a.roleid JOIN pg_roles m ON m.oid = a.member`
@@ -78,7 +78,7 @@ func (s *Server) readHeld(ctx context.Context, u api.User) (h held, err error) {
 
 // ensureGrants makes the databases of a user's grants and their roles, and returns the statements by which the user has
 // those roles, and no others that the tool gave.
-func (s *Server) ensureGrants(ctx context.Context, u api.User) ([]string, error) {
+func (s Users) ensureGrants(ctx context.Context, u api.User) ([]string, error) {
 	h, err := s.readHeld(ctx, u)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (s *Server) ensureGrants(ctx context.Context, u api.User) ([]string, error)
 
 // moveFormer gives what the role of a former version owns in a database to the writers there. It owns nothing else, or
 // the command would reach that, too; otherwise the user keeps the role.
-func (s *Server) moveFormer(ctx context.Context, former string, a access, owns []string) (bool, error) {
+func (s Users) moveFormer(ctx context.Context, former string, a access, owns []string) (bool, error) {
 	if len(owns) > 1 {
 		return false, nil
 	}
@@ -172,7 +172,7 @@ func (h held) change(u api.User, former string, wanted map[string]bool, acts map
 
 // takeRights takes from a role what it may in databases that others own, so that a later user of that name does not
 // have it.
-func (s *Server) takeRights(ctx context.Context, role string) error {
+func (s Users) takeRights(ctx context.Context, role string) error {
 	got, err := s.Once(ctx, `SELECT d.datname FROM pg_roles r JOIN pg_database d ON d.datdba <> r.oid
  AND EXISTS (SELECT 1 FROM aclexplode(d.datacl) a WHERE a.grantee = r.oid) WHERE r.rolname = `+local.Literal(role)+`;
  SELECT m.rolname FROM pg_roles r JOIN pg_auth_members a ON a.member = r.oid JOIN pg_roles m ON m.oid = a.roleid

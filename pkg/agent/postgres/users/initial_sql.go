@@ -1,6 +1,6 @@
 //go:build linux
 
-package postgres
+package users
 
 import (
 	"context"
@@ -14,18 +14,13 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 )
 
-var _ api.SQLRunner = (*Server)(nil)
-
 // ranMark is the setting of a database in which initial SQL was carried out. It is written in the transaction of that.
 const ranMark = "dbop.initial_sql"
 
 // RunOnce carries out statements in a transaction that they can't end: as one dynamic command of a block, where the
 // server refuses what begins or ends transactions (PL/pgSQL, "Transaction Management"). The writers' role makes them;
 // RESET ROLE among them makes the rest as a superuser.
-func (s *Server) RunOnce(ctx context.Context, body api.InitialSQL) error {
-	if m := s.movesIn(); m != nil {
-		return api.Refused{Why: "carry out initial SQL: the data is that of a source"}
-	}
+func (s Users) RunOnce(ctx context.Context, body api.InitialSQL) error {
 	database := body.Database
 	if database == "" {
 		database = Database
@@ -67,7 +62,7 @@ func (s *Server) RunOnce(ctx context.Context, body api.InitialSQL) error {
 }
 
 // writersOf is the role as which a user writes in a database.
-func (s *Server) writersOf(ctx context.Context, role, database string) (string, error) {
+func (s Users) writersOf(ctx context.Context, role, database string) (string, error) {
 	h, err := s.readHeld(ctx, api.User{Name: role, Role: role})
 	if err != nil {
 		return "", err

@@ -3,24 +3,12 @@
 package postgres
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
 )
-
-func TestRoleOf(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("d", 52)
-	for database, want := range map[string]string{
-		"app": "dbop_owner_app", long: "dbop_owner_" + long,
-		long + "d": "dbop_owner_30c2ab11a25c7e116493caaac958ebbe",
-	} {
-		if got := roleOf(writersPrefix, database); got != want || len(got) > mostRole {
-			t.Errorf("the writers of %s are %s, want %s", database, got, want)
-		}
-	}
-}
 
 // TestFormerRoles: users of a former version, which made a role a user, go on with what they had, also in sessions that
 // are open; who comes later gets nothing but the database that was asked for.
@@ -102,7 +90,7 @@ func TestFormerRoles(t *testing.T) {
 	m.sql("GRANT pg_monitor TO dbop_owner_high")
 	err := m.EnsureUser(t.Context(), api.NewUser{User: api.User{Name: "ida", Role: "ida",
 		Grants: []api.Grant{{Name: "high"}}}, Password: "p"})
-	if !isRefused(err) || !strings.Contains(err.Error(), "it has the role pg_monitor") {
+	if _, refused := errors.AsType[api.Refused](err); !refused || !strings.Contains(err.Error(), "it has the role pg_monitor") {
 		t.Errorf("a role that has more is given to a user: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/users"
 )
 
 // TestRunOnce: SQL that the server does not accept leaves nothing, also where it tries to commit a part. What it
@@ -57,7 +58,7 @@ CREATE TABLE b (n int REFERENCES a DEFERRABLE INITIALLY DEFERRED); INSERT INTO b
 				t.Errorf("%s: %v, want %s", test.name, err, test.want)
 			}
 		}
-		if got := tables(Database) + tables(odd); got != "" {
+		if got := tables(users.Database) + tables(odd); got != "" {
 			t.Fatalf("%s leaves %s", test.name, got)
 		}
 	}
@@ -73,7 +74,7 @@ CREATE TABLE b (n int REFERENCES a DEFERRABLE INITIALLY DEFERRED); INSERT INTO b
 		})
 	}
 	wg.Wait()
-	if got, want := tables(Database), "a of dbop_owner_app, of_another of dbop, z of dbop_owner_app"; got != want {
+	if got, want := tables(users.Database), "a of dbop_owner_app, of_another of dbop, z of dbop_owner_app"; got != want {
 		t.Errorf("there are %s, want %s", got, want)
 	}
 	if err := m.RunOnce(ctx, api.InitialSQL{Role: odd, Database: odd, Statements: "CREATE TABLE o (n int)"}); err != nil {

@@ -1,6 +1,6 @@
 //go:build linux
 
-package postgres
+package users
 
 import (
 	"context"
@@ -13,11 +13,9 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 )
 
-var _ api.UserJudge = (*Server)(nil)
-
-// HasUser implements api.UserJudge: every right that EnsureUser gives is there already, on what there is as well as on
-// what is made later.
-func (s *Server) HasUser(ctx context.Context, u api.User) (bool, error) {
+// Has reports whether a user can log in and has every right that Ensure gives, on what there is as well as on what is
+// made later, and no other that the tool gave.
+func (s Users) Has(ctx context.Context, u api.User) (bool, error) {
 	name := local.Literal(u.Name)
 	got, err := s.Once(ctx, fmt.Sprintf(`SELECT 1 FROM pg_authid WHERE rolname = %s AND rolcanlogin AND rolinherit
  AND rolpassword IS NOT NULL AND rolsuper = %t AND (rolsuper OR NOT (rolcreatedb OR rolcreaterole OR rolreplication));
@@ -67,7 +65,7 @@ func (s *Server) HasUser(ctx context.Context, u api.User) (bool, error) {
 }
 
 // accessFor finds the roles of the database of a grant.
-func (s *Server) accessFor(ctx context.Context, g api.Grant, h held) (access, error) {
+func (s Users) accessFor(ctx context.Context, g api.Grant, h held) (access, error) {
 	name := g.Name
 	if name == "" {
 		name = Database
@@ -76,7 +74,7 @@ func (s *Server) accessFor(ctx context.Context, g api.Grant, h held) (access, er
 }
 
 // hasAccess says whether makeAccess and giveRights would change nothing.
-func (s *Server) hasAccess(ctx context.Context, a access, readOnly bool) (bool, error) {
+func (s Users) hasAccess(ctx context.Context, a access, readOnly bool) (bool, error) {
 	if a.owner == "" || a.owner == local.User || !a.known[a.writers] && !readOnly || !a.known[a.readers] && readOnly {
 		return false, nil
 	}
