@@ -11,7 +11,7 @@ import (
 )
 
 // advance has the log of a primary go on in the file after the one in which its timeline began, unless it does already.
-// A new timeline takes over the number of that file, and the server keeps every file of a number, whatever its timeline,
+// A new timeline takes over the number of that file, and the server keeps every file of a number, of all timelines,
 // until the log is wal_keep_size beyond it (RemoveOldXlogFiles in PostgreSQL's xlog.c). So without this each failover
 // of a cluster that hardly writes would leave one more file for days, until the volume is full.
 func (s *Server) advance(ctx context.Context, conn *local.Session) error {

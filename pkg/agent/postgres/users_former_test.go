@@ -90,7 +90,8 @@ func TestFormerRoles(t *testing.T) {
 	m.sql("GRANT pg_monitor TO dbop_owner_high")
 	err := m.EnsureUser(t.Context(), api.NewUser{User: api.User{Name: "ida", Role: "ida",
 		Grants: []api.Grant{{Name: "high"}}}, Password: "p"})
-	if _, refused := errors.AsType[api.Refused](err); !refused || !strings.Contains(err.Error(), "it has the role pg_monitor") {
+	_, refused := errors.AsType[api.Refused](err)
+	if !refused || !strings.Contains(err.Error(), "it has the role pg_monitor") {
 		t.Errorf("a role that has more is given to a user: %v", err)
 	}
 }
