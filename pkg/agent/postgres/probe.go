@@ -19,7 +19,7 @@ const (
 	quick         = 100 * time.Millisecond
 	probeTimeout  = 5 * time.Second
 	// advanceAfter is how long a primary serves before its log advances: replicas take 16 MiB for that, and clients have
-	// just begun to write again.
+	// just started to write again.
 	advanceAfter = 10 * time.Second
 )
 
