@@ -28,7 +28,7 @@ type Health struct {
 	Now    func() protocol.Instant
 }
 
-// stuck is the time without an event after which the loop counts as stuck: one comes every 150 ms.
+// stuck is the time without an event after which the loop counts as stuck: one comes every 400 ms at least.
 const stuck = 10 * time.Second
 
 // Stuck returns why the agent must be started again, or "".

@@ -39,7 +39,10 @@ type Guard interface {
 }
 
 const (
-	tick = 200 * time.Millisecond
+	// tick is the interval of ticks, and calmTick the one while nothing is at work: to wake up is what an agent at rest
+	// pays for, and it wakes up that often anyway to hear from the others. Deadlines are kept by the guard.
+	tick     = 200 * time.Millisecond
+	calmTick = 2 * tick
 	// observeBusy is how often the server is observed while something changes, observeHurried during a switchover, and
 	// observeIdle at rest. The end of a process or of a stream is told at once.
 	observeBusy    = 200 * time.Millisecond
@@ -99,7 +102,7 @@ func (m *Member) Run(ctx context.Context, node *protocol.Node) error {
 	defer m.jobs.Wait()
 	defer stop()
 	m.jobs.Go(func() { m.watch(ctx) })
-	timer := time.NewTimer(pulse.Next(tick))
+	timer, calm := time.NewTimer(pulse.Next(tick)), false
 	defer timer.Stop()
 	for {
 		for _, e := range m.events.take() {
@@ -107,17 +110,31 @@ func (m *Member) Run(ctx context.Context, node *protocol.Node) error {
 				return err
 			}
 		}
+		if calm && !m.quiet() {
+			calm = false
+			timer.Reset(pulse.Next(tick))
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-more:
 		case <-timer.C:
-			timer.Reset(pulse.Next(tick))
 			if err := m.step(ctx, protocol.Tick{}); err != nil {
 				return err
 			}
+			interval := tick
+			if calm = m.quiet(); calm {
+				interval = calmTick
+			}
+			timer.Reset(pulse.Next(interval))
 		}
 	}
+}
+
+func (m *Member) quiet() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.node.Quiet()
 }
 
 // Ask takes a request for another primary.

@@ -137,7 +137,7 @@ type Job struct {
 type Event interface{ event() }
 
 type (
-	// Tick is the passing of time. It comes at least every 200 ms.
+	// Tick is the passing of time. It comes at least every 200 ms, and every 400 ms while the node is Quiet.
 	Tick struct{}
 	// Applied is an entry that the group agreed on. They come in order.
 	Applied struct {
