@@ -14,6 +14,8 @@ import (
 const (
 	// measureWithin bounds one measure, clearWithin what it leaves behind.
 	measureWithin = 15 * time.Minute
+	// usualRepeats is for how many repeats that is enough.
+	usualRepeats = 3
 	// fleetWithin is for thousands of clusters, and time in which nothing happens, and for gigabytes of data.
 	fleetWithin = 90 * time.Minute
 	clearWithin = 3 * time.Minute
@@ -112,7 +114,7 @@ func (b *bench) all(ctx context.Context) bool {
 			continue
 		}
 		fmt.Printf("== %s (load average %s)\n", m.name, load())
-		bound := measureWithin
+		bound := measureWithin * time.Duration(max(1, b.repeats/usualRepeats))
 		if m.name == "fleet" || m.name == "upgrade-postgres" || m.name == "replay-postgres" {
 			bound = fleetWithin
 		}

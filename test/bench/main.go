@@ -26,6 +26,8 @@ type settings struct {
 	// storeMiB is how long the stream is that goes into a repository.
 	storeMiB int
 	only     string
+	// troubles are those that are made to clusters of agents; all if empty.
+	troubles string
 	// clusters are the sizes of fleets, edits how many changes are timed in each, idleFor how long it is left alone.
 	clusters string
 	edits    int
@@ -46,6 +48,8 @@ func run() int {
 	flag.IntVar(&set.storeMiB, "stream", 1024, "MiB of the stream that is written to repositories and read back")
 	flag.StringVar(&set.only, "only", "", "measures to take, such as create,scale; all if empty: "+
 		strings.Join(names(), ","))
+	flag.StringVar(&set.troubles, "troubles", "", "troubles to make in postgres and valkey, separated by commas, such as "+
+		switchedOver+","+podDeleted+"; all if empty")
 	flag.StringVar(&set.clusters, "clusters", "100,1000", "how many clusters the operator manages, smallest first")
 	flag.IntVar(&set.edits, "edits", 100, "how many edits of such clusters are timed")
 	flag.DurationVar(&set.idleFor, "idle", 32*time.Minute,

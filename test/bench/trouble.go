@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,6 +38,8 @@ func (b *bench) gaps(ctx context.Context, e agreed, ns string, w *harness.PodWri
 		switchedDirect, upgraded} {
 		times, began := b.repeats, time.Now()
 		switch {
+		case b.troubles != "" && !slices.Contains(strings.Split(b.troubles, ","), trouble):
+			continue
 		case trouble == nodeCut && alone.node == "":
 			fmt.Println("no node can be cut off that has one of the members")
 			continue
@@ -135,7 +139,7 @@ func (b *bench) route(ctx context.Context, ns, trouble, way string) error {
 	if trouble != switchedDirect {
 		return nil
 	}
-	if _, err := b.dbop(ctx, "configure", "db", "--routing", way, "--yes", "-n", ns); err != nil {
+	if _, err := b.dbop(ctx, "configure", "db", "--routing", way, "-n", ns); err != nil {
 		return err
 	}
 	return b.settled(ctx, ns)
