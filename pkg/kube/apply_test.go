@@ -1,6 +1,7 @@
 package kube_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -9,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -54,6 +57,37 @@ func TestApplyWorkload(t *testing.T) {
 		Token: "token-1", Renderer: "v1.2.3"}
 	if diff := cmp.Diff(want, observed(t, c)); diff != "" {
 		t.Errorf("workload (-want +got):\n%s", diff)
+	}
+}
+
+// TestApplyWithoutAccount: a member that needs its account no more does not keep it. The API server does, as the fake
+// here: it has a second field with the name, which nobody applies (DeprecatedServiceAccount).
+func TestApplyWithoutAccount(t *testing.T) {
+	account, kept, writes := []string{"spec", "template", "spec", "serviceAccountName"}, "", 0
+	c, _ := kubetest.New(t, interceptor.Funcs{Apply: func(ctx context.Context, api client.WithWatch,
+		obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+		if err := api.Apply(ctx, obj, opts...); err != nil {
+			return err
+		}
+		writes++
+		content := obj.(interface{ UnstructuredContent() map[string]any }).UnstructuredContent()
+		if named, _, _ := unstructured.NestedString(content, account...); named != "" {
+			kept = named
+		}
+		return unstructured.SetNestedField(content, kept, account...)
+	}})
+	in := wholeInput()
+	for i, step := range []struct {
+		account, want string
+		writes        int
+	}{{"", "", 1}, {"db-agents", "db-agents", 1}, {"", "default", 2}, {"", "default", 1}} {
+		writes, in.Pod.Account = 0, step.account
+		if _, err := workload.Apply(t.Context(), c, in); err != nil {
+			t.Fatal(err)
+		}
+		if kept != step.want || writes != step.writes {
+			t.Errorf("step %d: the account is %q after %d writes, want %q after %d", i, kept, writes, step.want, step.writes)
+		}
 	}
 }
 

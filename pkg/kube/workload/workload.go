@@ -144,6 +144,9 @@ func spread(in Input) *corev1.Affinity {
 	}}
 }
 
+// noAccount is the account of a pod that asks for none. Its token is mounted nowhere.
+const noAccount = "default"
+
 // Applied is what the API server said of a workload after it was applied.
 type Applied struct {
 	// Observed is true once the workload's controller has seen this very
@@ -157,6 +160,15 @@ func Apply(ctx context.Context, c *kube.Client, in Input) (Applied, error) {
 	w := Build(in)
 	if err := c.Apply(ctx, in.Cluster, w); err != nil {
 		return Applied{}, err
+	}
+	if account := w.Spec.Template.Spec.ServiceAccountName; in.Pod.Account == "" && account != "" && account != noAccount {
+		// The API server keeps a second field with the name of an account, which nobody applies, and takes the name from
+		// there: so an account that is not named any more stays, and no pod is made once it is deleted.
+		in.Pod.Account = noAccount
+		w = Build(in)
+		if err := c.Apply(ctx, in.Cluster, w); err != nil {
+			return Applied{}, err
+		}
 	}
 	return Applied{Observed: w.Status.ObservedGeneration >= w.Generation}, nil
 }

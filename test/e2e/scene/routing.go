@@ -16,9 +16,9 @@ import (
 func (s *Scene) Led(direct bool) {
 	s.Helper()
 	s.OK(harness.Until(s.Ctx, time.Minute, "the way of clients", func(context.Context) error {
-		member, account, wanted := "", "", 0
+		member, wanted := "", 0
 		if direct {
-			member, account, wanted = s.Member("primary"), "db-agents", 3
+			member, wanted = s.Member("primary"), 3
 		}
 		if got := s.query("service", "db-client", `{.spec.selector.dbop\.dev/member}`); got != member {
 			return fmt.Errorf("the service selects %q, want %q", got, member)
@@ -29,7 +29,7 @@ func (s *Scene) Led(direct bool) {
 		}
 		for got := range strings.FieldsSeq(s.query("pods", "-l", "dbop.dev/member",
 			"{.items[*].spec.serviceAccountName}")) {
-			if (got == account) != direct {
+			if (got == "db-agents") != direct {
 				return fmt.Errorf("a pod has the account %s", got)
 			}
 		}

@@ -82,6 +82,11 @@ func TestOperator(t *testing.T) {
 		t.Error("nobody says how large the backup is")
 	}
 
+	// Pods are made again after it, without the account that they had.
+	kubectl(s, "patch", "dbc", "db", "--type=merge", "-p", `{"spec": {"routing": "Proxied"}}`)
+	ready(s, "dbc/db")
+	s.Led(false)
+
 	began = time.Now()
 	kubectl(s, "patch", "dbc", "db", "--type=merge", "-p",
 		fmt.Sprintf(`{"spec": {"version": %q, "image": %q}}`, after.Version, after.Image))
