@@ -62,7 +62,8 @@ func loseOthers(t *testing.T, e engine, read func(*story, *member) (int, error))
 		t.Cleanup(func() { t.Log("the last answer:", why) })
 		s.wait("reads at "+string(p.id), func() bool {
 			st := p.status()
-			if st == nil || st.Server.Serving {
+			// Between the end of the lease and that of its processes a server may keep a row, which it does not acknowledge.
+			if st == nil || st.Server.Serving || st.Server.Role == protocol.Primary {
 				return false
 			}
 			var rows int
