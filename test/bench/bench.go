@@ -114,7 +114,7 @@ func (b *bench) all(ctx context.Context) bool {
 			continue
 		}
 		fmt.Printf("== %s (load average %s)\n", m.name, load())
-		bound := measureWithin * time.Duration(max(1, b.repeats/usualRepeats))
+		bound := measureWithin * time.Duration((b.repeats+usualRepeats-1)/usualRepeats)
 		if m.name == "fleet" || m.name == "upgrade-postgres" || m.name == "replay-postgres" {
 			bound = fleetWithin
 		}

@@ -48,8 +48,8 @@ func run() int {
 	flag.IntVar(&set.storeMiB, "stream", 1024, "MiB of the stream that is written to repositories and read back")
 	flag.StringVar(&set.only, "only", "", "measures to take, such as create,scale; all if empty: "+
 		strings.Join(names(), ","))
-	flag.StringVar(&set.troubles, "troubles", "", "troubles to make in postgres and valkey, separated by commas, such as "+
-		switchedOver+","+podDeleted+"; all if empty")
+	flag.StringVar(&set.troubles, "troubles", "", "troubles to make in postgres and valkey; all if empty: "+
+		strings.Join(troubles(), ","))
 	flag.StringVar(&set.clusters, "clusters", "100,1000", "how many clusters the operator manages, smallest first")
 	flag.IntVar(&set.edits, "edits", 100, "how many edits of such clusters are timed")
 	flag.DurationVar(&set.idleFor, "idle", 32*time.Minute,
@@ -59,10 +59,15 @@ func run() int {
 		"directory of a fleet that an earlier run left behind: its clusters are not created again")
 	flag.StringVar(&set.out, "out", "docs/bench.json", "file for the results; empty for none")
 	flag.Parse()
-	for n := range strings.SplitSeq(set.only, ",") {
-		if n != "" && !slices.Contains(names(), n) {
-			fmt.Fprintf(os.Stderr, "bench: there is no measure %q, only %s\n", n, strings.Join(names(), ", "))
-			return 2
+	for _, one := range []struct {
+		flag, value string
+		known       []string
+	}{{"only", set.only, names()}, {"troubles", set.troubles, troubles()}} {
+		for n := range strings.SplitSeq(one.value, ",") {
+			if n != "" && !slices.Contains(one.known, n) {
+				fmt.Fprintf(os.Stderr, "bench: -%s knows no %q, only %s\n", one.flag, n, strings.Join(one.known, ", "))
+				return 2
+			}
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -24,6 +24,11 @@ const (
 	nodeCut        = "the node of the primary is cut off"
 )
 
+// troubles are all, in the order in which they are made: there is no way back from the last.
+func troubles() []string {
+	return []string{switchedOver, serverKilled, agentKilled, podDeleted, podLost, nodeCut, switchedDirect, upgraded}
+}
+
 // gaps makes each trouble several times.
 func (b *bench) gaps(ctx context.Context, e agreed, ns string, w *harness.PodWriter, alone place) error {
 	quiet := time.Now()
@@ -34,8 +39,7 @@ func (b *bench) gaps(ctx context.Context, e agreed, ns string, w *harness.PodWri
 	if err != nil {
 		return err
 	}
-	for _, trouble := range []string{switchedOver, serverKilled, agentKilled, podDeleted, podLost, nodeCut,
-		switchedDirect, upgraded} {
+	for _, trouble := range troubles() {
 		times, began := b.repeats, time.Now()
 		switch {
 		case b.troubles != "" && !slices.Contains(strings.Split(b.troubles, ","), trouble):
@@ -46,7 +50,7 @@ func (b *bench) gaps(ctx context.Context, e agreed, ns string, w *harness.PodWri
 		case trouble == switchedDirect && e.bars[trouble] == 0:
 			continue
 		case trouble == upgraded:
-			times = 1 // there is no way back
+			times = 1
 		}
 		if err := b.route(ctx, ns, trouble, "direct"); err != nil {
 			return err

@@ -77,14 +77,23 @@ func (spec PodWriterSpec) Pod(name string) *corev1.Pod {
 	}}
 }
 
-// Acks are the writes that were acknowledged so far.
-func (w *PodWriter) Acks(ctx context.Context) ([]PodAck, error) {
+// said is what the script printed so far.
+func (w *PodWriter) said(ctx context.Context) (string, error) {
 	raw, err := w.site.Client.CoreV1().Pods(w.namespace).GetLogs(w.pod, &corev1.PodLogOptions{}).DoRaw(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read what was acknowledged: %w", err)
+		return "", fmt.Errorf("read what the writer says: %w", err)
+	}
+	return string(raw), nil
+}
+
+// Acks are the writes that were acknowledged so far.
+func (w *PodWriter) Acks(ctx context.Context) ([]PodAck, error) {
+	said, err := w.said(ctx)
+	if err != nil {
+		return nil, err
 	}
 	var out []PodAck
-	for line := range strings.Lines(string(raw)) {
+	for line := range strings.Lines(said) {
 		number, at, ok := strings.Cut(strings.TrimSpace(line), " ")
 		n, err1 := strconv.Atoi(number)
 		nanos, err2 := strconv.ParseInt(at, 10, 64)
@@ -134,11 +143,11 @@ const unconnected = "unconnected"
 
 // Unconnected are the connections that a writer did not get within a span, and why, if its script tells of them.
 func (w *PodWriter) Unconnected(ctx context.Context, from, to time.Time) (failed []string, err error) {
-	raw, err := w.site.Client.CoreV1().Pods(w.namespace).GetLogs(w.pod, &corev1.PodLogOptions{}).DoRaw(ctx)
+	said, err := w.said(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read which connections failed: %w", err)
+		return nil, err
 	}
-	for line := range strings.Lines(string(raw)) {
+	for line := range strings.Lines(said) {
 		rest, ok := strings.CutPrefix(strings.TrimSpace(line), unconnected+" ")
 		when, why, _ := strings.Cut(rest, " ")
 		nanos, err := strconv.ParseInt(when, 10, 64)
