@@ -32,7 +32,11 @@ func (a *agent) View(look func(*protocol.Node)) {
 	look(a.node)
 }
 
-func (a *agent) Ask(i protocol.Intent) { a.asked = append(a.asked, i) }
+func (a *agent) Ask(i protocol.Intent) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked = append(a.asked, i)
+}
 
 func (a *agent) Propose(e protocol.Entry) {
 	if a.silent {

@@ -67,6 +67,7 @@ func (s *Service) hand(ctx context.Context, body Switchover) error {
 		case refused != nil:
 			return Refused{Why: refused.Error()}
 		case now > from && phase == protocol.Serving && primary == body.Target:
+			s.awaitReturn(ctx)
 			return nil
 		case now > from && phase == protocol.Serving:
 			return Refused{Why: fmt.Sprintf("%s is the primary: %s did not have all of the log in time", primary,
@@ -75,6 +76,28 @@ func (s *Service) hand(ctx context.Context, body Switchover) error {
 		select {
 		case <-ctx.Done():
 			return errors.New("no other member serves yet")
+		case <-time.After(poll):
+		}
+	}
+}
+
+// returnTime bounds the wait for the former primary.
+const returnTime = 3 * time.Second
+
+// awaitReturn waits until this member, which was the primary, confirms writes of the next one: who asked for the
+// switchover asks all members next, and that takes processor time for which clients would wait.
+func (s *Service) awaitReturn(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, returnTime)
+	defer stop()
+	for {
+		var why string
+		s.Agent.View(func(n *protocol.Node) { why = n.Unready(s.Now(), "") })
+		if why == "" {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
 		case <-time.After(poll):
 		}
 	}

@@ -46,7 +46,7 @@ const (
 	// observeBusy is how often the server is observed while something changes, observeHurried during a switchover, and
 	// observeIdle at rest. The end of a process or of a stream is told at once.
 	observeBusy    = 200 * time.Millisecond
-	observeHurried = 20 * time.Millisecond
+	observeHurried = 50 * time.Millisecond
 	observeIdle    = time.Second
 	// mostAtRest is by how many bytes of its log a server at rest advances from one observation to the next.
 	mostAtRest = 64 << 10

@@ -212,12 +212,33 @@ func (s *Server) awaitCheckpoint(ctx context.Context, timeline uint64) error {
 // ancestryPause is the time between two questions: commits wait for standbys meanwhile.
 const ancestryPause = 50 * time.Millisecond
 
+// facts are what a primary tells those who follow it.
+type facts struct {
+	// System identifies its database, Past is its timeline with those before it.
+	System string          `json:"system"`
+	Past   datadir.Lineage `json:"past"`
+}
+
+// facts tells those of this server, while it serves. They are of no use where its control file can't be read: who asks
+// asks the server then.
+func (s *Server) facts() any {
+	c, _ := datadir.ReadControl(s.pgdata())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return facts{c.System, s.identity.Lineage}
+}
+
 // ancestry asks the primary that is aimed at for its timeline and those before it, and for its system identifier. It
-// asks again while the primary is not up yet.
+// asks again while the primary is not up yet. Its agent answers as soon as it serves. An earlier one tells no facts:
+// then its server is asked, which starts a process for that.
 func (s *Server) ancestry(ctx context.Context) (datadir.Lineage, string, error) {
 	ctx, stop := context.WithTimeout(ctx, followTime)
 	defer stop()
 	for {
+		var told facts
+		if err := s.upstream.Facts(ctx, &told); err == nil && told.System != "" {
+			return told.Past, told.System, nil
+		}
 		past, system, err := s.askAncestry(ctx)
 		if err == nil {
 			return past, system, nil
@@ -231,7 +252,7 @@ func (s *Server) ancestry(ctx context.Context) (datadir.Lineage, string, error) 
 }
 
 func (s *Server) askAncestry(ctx context.Context) (datadir.Lineage, string, error) {
-	conn, err := local.Dial(ctx, s.Conninfo(local.ToolPort, "dbname=postgres replication=database"))
+	conn, err := local.Dial(ctx, s.Conninfo(local.ToolPort, "replication=true"))
 	if err != nil {
 		return datadir.Lineage{}, "", err
 	}

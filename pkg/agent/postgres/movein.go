@@ -28,7 +28,7 @@ func (s *Server) follower() movein.Server {
 func (s *Server) meetSource(ctx context.Context, of *protocol.Source) error {
 	follower := s.follower()
 	if of == nil {
-		return follower.Clean(ctx)
+		return follower.Clean(ctx, s.observer.Ask)
 	}
 	s.door.Shut()
 	s.mu.Lock()

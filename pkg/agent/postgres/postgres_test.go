@@ -3,12 +3,14 @@
 package postgres
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
@@ -83,6 +85,32 @@ func TestSwitchover(t *testing.T) {
 	m2.sql("INSERT INTO rows VALUES (0)")
 	end := m2.Observe(t.Context()).Position
 	m1.Wait("the row", func(o protocol.Server) bool { return o.Position.Compare(end) >= 0 && o.Position.Timeline == 5 })
+}
+
+// TestPromotionStarts: a promotion opens no session. Clients wait for it, and a busy processor takes up to a tenth of a
+// second for each.
+func TestPromotionStarts(t *testing.T) {
+	t.Parallel()
+	_, m1, m2 := pair(t)
+	m1.Must(protocol.Job{Kind: protocol.StopFast, Generation: 1})
+	m1.Serving = 0
+	m2.Must(protocol.Job{Kind: protocol.Cut, Generation: 2})
+	last := func() (now int) {
+		for before := -1; before != now; time.Sleep(200 * time.Millisecond) { // the ended ones are counted a moment later
+			before = now
+			got := m2.sql("SELECT sessions FROM pg_stat_database WHERE datname = 'postgres'")
+			if _, err := fmt.Sscan(got, &now); err != nil {
+				t.Fatal(err)
+			}
+			now -= int(m2.questions.Load())
+		}
+		return now
+	}
+	before := last()
+	m2.Serve(2, 3, protocol.SyncSet{Version: 2})
+	if after := last(); after != before {
+		t.Errorf("it opened %d sessions", after-before)
+	}
 }
 
 // TestRewind kills a primary that has rows which no replica has. Its position is known only after its log was read; it

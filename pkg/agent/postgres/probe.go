@@ -29,7 +29,8 @@ func (s *Server) probe(p *process.Process) {
 	conn := local.Session{Conninfo: s.Session(s.Port, "postgres", "probe")}
 	defer conn.Close()
 	began, advanced := s.Now(), false
-	for {
+	// A promotion flushed its log just now, and its clients wait for the processor that a new session takes.
+	for interval := probeInterval; s.waits(p, interval); {
 		at := s.Now()
 		ctx, stop := context.WithTimeout(context.Background(), probeTimeout)
 		_, err := conn.Ask(ctx, "SET synchronous_commit = local; SELECT pg_logical_emit_message(true, 'dbop', '')")
@@ -44,17 +45,22 @@ func (s *Server) probe(p *process.Process) {
 			}
 			s.mu.Unlock()
 		}
-		interval := probeInterval
+		interval = probeInterval
 		if s.Now().Sub(at) < quick {
 			interval = calmInterval
 		}
-		select {
-		case <-p.Done:
-			return
-		case <-s.hurried:
-		case <-time.After(pulse.Next(interval)):
-		}
 	}
+}
+
+// waits waits until the next probe is due, and says whether this run of the server goes on.
+func (s *Server) waits(p *process.Process, interval time.Duration) bool {
+	select {
+	case <-p.Done:
+		return false
+	case <-s.hurried:
+	case <-time.After(pulse.Next(interval)):
+	}
+	return true
 }
 
 // hurry has the primary probed at once.

@@ -142,8 +142,9 @@ func (s *Server) removeFillers() error {
 func (s *Server) load(ctx context.Context, set protocol.SyncSet) error {
 	names := setNames(set)
 	s.mu.Lock()
-	// Nobody writes before a promotion, and all wait for it: that the names are seen shows that the files were read.
-	brief := s.promoted == 0 && s.names != names
+	// Nobody writes before a promotion, and all wait for it. The settings stay the same: that a session sees the names
+	// shows that the files were read.
+	brief := s.promoted == 0
 	s.names, s.set, s.setAt = names, 0, math.MaxUint64
 	settings := s.settings
 	s.mu.Unlock()

@@ -116,7 +116,7 @@ func Open(c Config) (*Server, error) {
 	if s.floor, err = volume.OpenFloor(c.Directory); err != nil {
 		return nil, err
 	}
-	s.Downstream = &stream.Downstream{Socket: c.Socket(c.Port), Serves: s.serves, Changed: s.change}
+	s.Downstream = &stream.Downstream{Socket: c.Socket(c.Port), Serves: s.serves, Facts: s.facts, Changed: s.change}
 	if s.upstream, err = stream.Listen(c.Socket(local.UpstreamPort), c.Socket(local.ToolPort), c.Dial); err != nil {
 		return nil, err
 	}

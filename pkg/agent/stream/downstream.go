@@ -29,6 +29,15 @@ type Downstream struct {
 	conns map[net.Conn]string
 }
 
+const (
+	// serveTime is how long who asks for facts is kept waiting, less than it waits for an answer; servePause is the time
+	// between two questions whether the server serves.
+	serveTime  = answerTimeout / 2
+	servePause = 5 * time.Millisecond
+
+	refusal = "this member does not serve that generation to you\n"
+)
+
 // Handle takes the connection of another agent until it ends.
 func (d *Downstream) Handle(from protocol.MemberID, remote net.Conn) {
 	_ = remote.SetDeadline(time.Now().Add(answerTimeout))
@@ -37,14 +46,12 @@ func (d *Downstream) Handle(from protocol.MemberID, remote net.Conn) {
 	if err != nil || json.Unmarshal([]byte(raw), &r) != nil {
 		return
 	}
-	if !d.Serves(r.Generation, from) {
-		_, _ = io.WriteString(remote, "this member does not serve that generation to you\n")
+	if r.Facts {
+		d.tell(from, remote, r.Generation)
 		return
 	}
-	if r.Facts {
-		if _, err := io.WriteString(remote, "ok\n"); err == nil && d.Facts != nil {
-			_ = json.NewEncoder(remote).Encode(d.Facts())
-		}
+	if !d.Serves(r.Generation, from) {
+		_, _ = io.WriteString(remote, refusal)
 		return
 	}
 	local, err := d.open()
@@ -73,6 +80,28 @@ func (d *Downstream) Handle(from protocol.MemberID, remote net.Conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.conns, local)
+}
+
+// tell answers who asks for facts. A replica asks as soon as it knows who is about to be the primary, and clients wait
+// for it: so it is kept waiting for the server, instead of being told to come again. Facts that were gathered while the
+// server stopped to serve are not told.
+func (d *Downstream) tell(to protocol.MemberID, remote net.Conn, g protocol.Generation) {
+	for end := time.Now().Add(serveTime); !d.Serves(g, to) && time.Now().Before(end); {
+		time.Sleep(servePause)
+	}
+	var facts any
+	serves := d.Serves(g, to)
+	if serves && d.Facts != nil {
+		facts = d.Facts()
+		serves = d.Serves(g, to)
+	}
+	if !serves {
+		_, _ = io.WriteString(remote, refusal)
+		return
+	}
+	if _, err := io.WriteString(remote, "ok\n"); err == nil && d.Facts != nil {
+		_ = json.NewEncoder(remote).Encode(facts)
+	}
 }
 
 func (d *Downstream) open() (net.Conn, error) {

@@ -65,8 +65,17 @@ func (u *Upstream) pass(local net.Conn, server bool) {
 }
 
 // reach connects to the primary for a local connection, or returns nil if that was cut. A server waits for it, a tool
-// gets one attempt.
+// gets one attempt. For a server, the agent of a primary is dialed as soon as that is aimed at: clients wait until it
+// streams.
 func (u *Upstream) reach(local net.Conn, server bool) net.Conn {
+	var ahead net.Conn
+	var of int // the number of cuts when it was dialed
+	drop := func() {
+		if ahead != nil {
+			_ = ahead.Close()
+		}
+		ahead = nil
+	}
 	for {
 		u.mu.Lock()
 		to, asks, change, cuts := u.to, request{Generation: u.generation}, u.change, u.cuts
@@ -76,13 +85,30 @@ func (u *Upstream) reach(local net.Conn, server bool) net.Conn {
 		}
 		open := u.conns[local]
 		u.mu.Unlock()
+		if of != cuts {
+			drop()
+		}
 		if !open || !ready && !server {
+			drop()
 			return nil
 		}
 		var again <-chan time.Time
-		if ready {
-			if remote := u.connect(local, to, asks, cuts); remote != nil || !server {
+		switch {
+		case ready:
+			remote := u.connect(local, to, asks, cuts, ahead)
+			if remote != nil || !server {
 				return remote
+			}
+			if ahead != nil { // it may have waited for too long
+				ahead = nil
+				continue
+			}
+			again = time.After(dialPause)
+		case to != "" && to != Source && ahead == nil:
+			c, err := u.dial(to)
+			if err == nil {
+				ahead, of = c, cuts
+				continue // it may have taken a while
 			}
 			again = time.After(dialPause)
 		}
@@ -93,9 +119,10 @@ func (u *Upstream) reach(local net.Conn, server bool) net.Conn {
 	}
 }
 
-// connect makes one attempt. It returns nil as well if all was cut meanwhile.
-func (u *Upstream) connect(local net.Conn, to protocol.MemberID, asks request, cuts int) net.Conn {
-	remote, err := u.open(to, asks)
+// connect makes one attempt, with a connection that was dialed ahead if there is one. It returns nil as well if all was
+// cut meanwhile.
+func (u *Upstream) connect(local net.Conn, to protocol.MemberID, asks request, cuts int, ahead net.Conn) net.Conn {
+	remote, err := u.open(to, asks, ahead)
 	if err != nil {
 		return nil
 	}
@@ -111,13 +138,14 @@ func (u *Upstream) connect(local net.Conn, to protocol.MemberID, asks request, c
 }
 
 // open connects to a primary, or to the server outside of the group, which has no agent before it.
-func (u *Upstream) open(to protocol.MemberID, asks request) (net.Conn, error) {
+func (u *Upstream) open(to protocol.MemberID, asks request, ahead net.Conn) (remote net.Conn, err error) {
 	if to == Source {
 		return u.External()
 	}
-	remote, err := u.dial(to)
-	if err != nil {
-		return nil, err
+	if remote = ahead; remote == nil {
+		if remote, err = u.dial(to); err != nil {
+			return nil, err
+		}
 	}
 	if err := ask(remote, asks); err != nil {
 		_ = remote.Close()

@@ -4,12 +4,14 @@ package stream
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -260,5 +262,81 @@ func TestCutInTheMiddle(t *testing.T) {
 	_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
 	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || !s.up.Waiting() {
 		t.Errorf("what was asked before the cut is passed after it, or the server does not wait on: %v", err)
+	}
+}
+
+// TestFacts: who asks before the primary serves gets its facts as soon as it does. Facts that were gathered while it
+// stopped to serve are not told, and nobody is kept waiting whose context ends.
+func TestFacts(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var asked, gathered atomic.Int32
+	var serves atomic.Bool
+	s.down.Serves = func(protocol.Generation, protocol.MemberID) bool { return asked.Add(1) > 0 && serves.Load() }
+	s.down.Facts = func() any { gathered.Add(1); return "facts" }
+	s.up.Aim("m1", 3)
+	go func() {
+		for asked.Load() < 3 {
+			time.Sleep(time.Millisecond)
+		}
+		serves.Store(true)
+	}()
+	var got string
+	if err := s.up.Facts(t.Context(), &got); err != nil || got != "facts" || gathered.Load() != 1 {
+		t.Errorf("who asks early gets %q: %v", got, err)
+	}
+	s.down.Facts = func() any { serves.Store(false); return "old facts" }
+	if err := s.up.Facts(t.Context(), &got); err == nil || got != "facts" {
+		t.Errorf("facts of before are told: %q", got)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	began := time.Now()
+	if err := s.up.Facts(ctx, &got); err == nil || time.Since(began) > serveTime/2 {
+		t.Errorf("who does not want to wait any more waits for %s: %v", time.Since(began), err)
+	}
+}
+
+// TestAhead: the agent of a primary is dialed before the server is linked, and not again for the stream. A connection
+// that waited for too long, and one to the primary of before, are not used.
+func TestAhead(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		meanwhile func(*site, net.Conn)
+		dials     int32
+	}{
+		"at once":               {func(*site, net.Conn) {}, 1},
+		"the agent gave it up":  {func(_ *site, ahead net.Conn) { _ = ahead.Close() }, 2},
+		"another aim meanwhile": {func(s *site, _ net.Conn) { s.up.Aim("m1", 3) }, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			var dials atomic.Int32
+			ahead := make(chan net.Conn, 10)
+			dial := s.up.dial
+			s.up.dial = func(id protocol.MemberID) (net.Conn, error) {
+				c, err := dial(id)
+				dials.Add(1)
+				ahead <- c
+				return c, err
+			}
+			server, err := net.Dial("unix", filepath.Join(s.dir, "up"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.WriteString(server, "early\n")
+			for !s.up.Waiting() {
+				time.Sleep(time.Millisecond)
+			}
+			time.Sleep(10 * time.Millisecond) // it goes to sleep a moment later
+			s.up.Aim("m1", 3)
+			c.meanwhile(s, <-ahead)
+			s.up.Link("m2.copy")
+			_ = server.SetReadDeadline(time.Now().Add(5 * time.Second))
+			if got, err := bufio.NewReader(server).ReadString('\n'); got != "early\n" || dials.Load() != c.dials {
+				t.Errorf("a server that waited gets %q after %d dials: %v", got, dials.Load(), err)
+			}
+		})
 	}
 }

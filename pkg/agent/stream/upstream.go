@@ -3,6 +3,7 @@
 package stream
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -91,6 +92,7 @@ func (u *Upstream) Aim(to protocol.MemberID, g protocol.Generation) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.to, u.generation = to, g
+	u.changed()
 }
 
 // Link lets the server stream from the primary that is aimed at; copied names its copy of the data.
@@ -102,8 +104,9 @@ func (u *Upstream) Link(copied string) {
 	u.changed()
 }
 
-// Facts asks the primary that is aimed at for what its driver tells.
-func (u *Upstream) Facts(facts any) error {
+// Facts asks the primary that is aimed at for what its driver tells. A primary that does not serve yet answers within a
+// second.
+func (u *Upstream) Facts(ctx context.Context, facts any) error {
 	u.mu.Lock()
 	to, r := u.to, request{Generation: u.generation, Facts: true}
 	u.mu.Unlock()
@@ -115,6 +118,7 @@ func (u *Upstream) Facts(facts any) error {
 		return fmt.Errorf("ask a primary for its facts: %w", err)
 	}
 	defer remote.Close() //nolint:errcheck // all was read
+	defer context.AfterFunc(ctx, func() { _ = remote.Close() })()
 	if err := ask(remote, r); err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (s *Server) askFacts(ctx context.Context) (f facts, err error) {
 	ctx, stop := context.WithTimeout(ctx, followTime)
 	defer stop()
 	for {
-		if err = s.upstream.Facts(&f); err == nil {
+		if err = s.upstream.Facts(ctx, &f); err == nil {
 			return f, nil
 		}
 		select {

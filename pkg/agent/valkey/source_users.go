@@ -78,7 +78,7 @@ func (s *Server) moveUsers() {
 		defer stop()
 		err := s.restoreUsers(ctx)
 		var f facts
-		if replica && s.upstream.Facts(&f) == nil && f.Source { // else it is asked again in two seconds
+		if replica && s.upstream.Facts(ctx, &f) == nil && f.Source { // else it is asked again in two seconds
 			err = s.keepAccounts(f.Accounts)
 		}
 		if err != nil {

@@ -275,9 +275,10 @@ func (m *Move) Leave(ctx context.Context) error {
 	return m.server.forget(ctx)
 }
 
-// Clean drops what an earlier primary of this cluster left of a source that it followed.
-func (s Server) Clean(ctx context.Context) error {
-	got, err := s.Once(ctx, "SELECT FROM pg_subscription WHERE subname = "+local.Literal(subscription))
+// Clean drops what an earlier primary of this cluster left of a source that it followed. It asks in a session that is
+// open, as clients wait: the first new one after a promotion has the server build its caches.
+func (s Server) Clean(ctx context.Context, ask func(context.Context, string) (local.Rows, error)) error {
+	got, err := ask(ctx, "SELECT FROM pg_subscription WHERE subname = "+local.Literal(subscription))
 	if err != nil || len(got[0]) == 0 {
 		return err
 	}
