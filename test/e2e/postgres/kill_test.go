@@ -152,6 +152,9 @@ func newVictim(t *testing.T) *scene {
 	return s
 }
 
+// Return has every pod made again.
+func (s *scene) Return() { s.shared.Return() }
+
 // Run runs the plugin, which dies at the first of the fail points that it reaches.
 func (s *scene) Run(points []string, args ...string) harness.Result {
 	s.Helper()

@@ -32,6 +32,9 @@ type Scene interface {
 	Load() func() time.Duration
 }
 
+// returner is a scene whose pods can be deleted after a verb, and are waited for.
+type returner interface{ Return() }
+
 // Verb is one that is killed between its steps and repeated.
 type Verb[S Scene] struct {
 	Name string
@@ -83,6 +86,9 @@ func (v Verb[S]) everywhere(t *testing.T, results *Ledger) {
 	args := v.Arm(s)
 	all := FailPoints(Plan(s, args...))
 	v.die(s, results, fmt.Sprintf("all %d, one by one", len(all)), args, all)
+	if r, ok := any(s).(returner); ok {
+		r.Return()
+	}
 	for i, point := range all {
 		if t.Failed() {
 			return
