@@ -15,6 +15,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/floors"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/logfiles"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
@@ -51,7 +52,7 @@ func (s *Server) managed() []setting {
 		{"primary_conninfo", c.Conninfo(local.UpstreamPort, "application_name="+s.name())},
 		{"primary_slot_name", ""},
 		{"restore_command", ""},
-		{"archive_command", c.archiveCommand()},
+		{"archive_command", logfiles.Command(c.Sockets)},
 		{"recovery_end_command", ""},
 		{"promote_trigger_file", ""},
 		{"password_encryption", "scram-sha-256"},

@@ -11,6 +11,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/disk"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/logfiles"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/volume"
 )
@@ -51,14 +52,14 @@ func (s *Server) clone(ctx context.Context, job protocol.Job) error {
 		err = s.Run(ctx, "pg_basebackup", "--pgdata", pgdata, "--wal-method", "stream", "--checkpoint", "fast", "--dbname",
 			s.Conninfo(local.ToolPort, ""))
 		if err == nil && job.Settings.Values["archive_mode"] == "always" {
-			if err = offerCopied(pgdata); err == nil {
-				s.returnSaved(pgdata, past)
+			if err = logfiles.OfferCopied(pgdata); err == nil {
+				s.files.ReturnSaved(pgdata, past)
 			}
 		}
 		return past, err
 	})
 	if err == nil {
-		s.forgetKept(s.savedLog())
+		s.files.ForgetSaved()
 	}
 	return err
 }
@@ -106,7 +107,7 @@ func (s *Server) discard() error {
 	if err := os.RemoveAll(s.aside()); err != nil {
 		return fmt.Errorf("remove what an interrupted attempt left: %w", err)
 	}
-	if err := s.saveLog(); err != nil {
+	if err := s.files.Save(); err != nil {
 		return err
 	}
 	err := os.Rename(s.data(), s.aside()) // so that there is a whole copy or none

@@ -67,7 +67,7 @@ func (s *Server) stopFast(ctx context.Context) error {
 	if p == nil {
 		return nil
 	}
-	if err := s.stopArchiver(); err != nil {
+	if err := s.files.StopArchiver(); err != nil {
 		return err
 	}
 	s.mu.Lock()

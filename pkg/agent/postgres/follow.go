@@ -160,14 +160,14 @@ func (s *Server) rewind(ctx context.Context, past datadir.Lineage) error {
 		return err
 	}
 	if err == nil {
-		if err := s.keepLog(past); err != nil {
+		if err := s.files.Keep(past); err != nil {
 			return err
 		}
 		if err := s.setIdentity(func(id *datadir.Identity) { id.Rewinding = true }); err != nil {
 			return err
 		}
 		if err = s.Run(ctx, "pg_rewind", args...); err == nil {
-			s.returnLog()
+			s.files.Return()
 		}
 	}
 	if err != nil && ctx.Err() == nil {

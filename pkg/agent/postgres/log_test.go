@@ -4,71 +4,51 @@ package postgres
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
-	"time"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/protocol"
 )
 
-// TestNewestCommit reads what pg_waldump says of commits, and of nothing else.
-func TestNewestCommit(t *testing.T) {
+// TestSavedLog: what waits for the archive does so although a rewind ended in the middle, and the copy is made again.
+func TestSavedLog(t *testing.T) {
 	t.Parallel()
-	const line = "rmgr: Transaction len (rec/tot):     34/    34, tx:        733, lsn: 0/0152F3E8, prev 0/0152F3A8, desc: "
-	out := line + "COMMIT 2026-11-23 20:20:20.123456 UTC\n" +
-		line + "COMMIT_PREPARED 733: 2026-11-23 20:20:22.5 UTC; dropped stats: 2/5/0\n" +
-		line + "COMMIT 2026-11-23 20:20:21.000000 UTC; inval msgs: catcache 54\n" +
-		line + "ABORT 2026-11-23 20:20:30.000000 UTC\n"
-	if got, want := newestCommit(out), time.Date(2026, 11, 23, 20, 20, 22, 5e8, time.UTC); !got.Equal(want) {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	if got := newestCommit("pg_waldump: error: nothing\n"); !got.IsZero() {
-		t.Errorf("got %s", got)
-	}
-}
-
-// TestArchiveCommand: it ends well for a file with a mark, and at once where the server stops.
-func TestArchiveCommand(t *testing.T) {
-	t.Parallel()
-	c := Config{Server: local.Server{Sockets: t.TempDir()}}
-	s := &Server{Config: c}
-	if err := s.resetArchived(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.markArchived("%f"); err != nil {
-		t.Fatal(err)
-	}
-	if err := exec.Command("sh", "-c", c.archiveCommand()).Run(); err != nil {
-		t.Errorf("with a mark: %v", err)
-	}
-	if err := os.Remove(filepath.Join(c.archived(), "%f")); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.stopArchiver(); err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	cmd := exec.Command("sh", "-c", c.archiveCommand())
-	if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() <= 125 || time.Since(began) > 5*time.Second {
-		t.Errorf("of a server that stops it ends with %v after %s", err, time.Since(began))
-	}
-}
-
-func TestLate(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		waits backlog
-		want  bool
-	}{
-		"nothing waits":          {backlog{}, false},
-		"some, for a moment":     {backlog{files: 16, since: time.Second}, false},
-		"many, for a moment":     {backlog{files: 17, since: time.Second}, true},
-		"one, for five minutes":  {backlog{files: 1, since: 5 * time.Minute}, false},
-		"one, for a longer time": {backlog{files: 1, since: 5*time.Minute + time.Second}, true},
-	} {
-		if got := test.waits.late(); got != test.want {
-			t.Errorf("%s: it is worth a warning: %t", name, got)
+	_, m1, m2 := pair(t)
+	first, given := datadir.SegmentName(2, 1), datadir.SegmentName(1, 10)
+	m2.Must(protocol.Job{Kind: protocol.StopNow})
+	for _, name := range []string{first, given} {
+		for path, content := range map[string]string{
+			filepath.Join(m2.pgdata(), "pg_wal", name):                            "of " + name,
+			filepath.Join(m2.pgdata(), "pg_wal", "archive_status", name+".ready"): "",
+		} {
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+	// The history of the next copy gives one of them up.
+	past := datadir.Lineage{Timeline: 2, Forks: []datadir.Fork{{Timeline: 1, End: 11 * datadir.SegmentSize}}}
+	if err := m2.files.Keep(past); err != nil {
+		t.Fatal(err)
+	}
+	if err := m2.setIdentity(func(id *datadir.Identity) { id.Rewinding = true }); err != nil {
+		t.Fatal(err)
+	}
+	m2.Must(protocol.Job{Kind: protocol.Discard})
+	settings := protocol.Settings{Values: map[string]string{"archive_mode": "always"}}
+	m2.Must(protocol.Job{Kind: protocol.Clone, Generation: 1, Member: "m1", Settings: settings})
+	got, err := m2.files.Waiting()
+	if err != nil || !slices.Contains(got, first) || slices.Contains(got, given) {
+		t.Errorf("%v wait, %v", got, err)
+	}
+	if raw, err := os.ReadFile(filepath.Join(m2.pgdata(), "pg_wal", first)); err != nil || string(raw) != "of "+first {
+		t.Errorf("%d bytes, %v", len(raw), err)
+	}
+	if _, err := os.Stat(m2.files.Saved); !os.IsNotExist(err) {
+		t.Errorf("it is still kept: %v", err)
+	}
+	m2.Must(protocol.Job{Kind: protocol.Follow, Generation: 1, Member: "m1"})
+	m1.Wait("m2 streams", func(o protocol.Server) bool { return len(o.Standbys) == 1 })
 }

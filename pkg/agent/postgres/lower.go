@@ -71,7 +71,7 @@ func (s *Server) lowered() {
 // startPromoted starts a server that was promoted under the lease that still holds.
 func (s *Server) startPromoted(ctx context.Context, job protocol.Job, valid func() bool,
 	values map[string]string) error {
-	if err := s.resetArchived(); err != nil {
+	if err := s.files.Reset(); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -47,10 +47,6 @@ const (
 	// worthTelling is the share of them from which it is shown, and much the one from which it is worth a warning: the
 	// server's own vacuum against it begins at 10 %.
 	worthTelling, much = 0.2, 0.5
-	// mostWaiting is how many files of the log may wait for the archive, and longestWait how long the oldest, before it is
-	// worth a warning. What archives asks every two seconds.
-	mostWaiting = 16
-	longestWait = 5 * time.Minute
 	// longTransaction keeps vacuum from removing rows.
 	longTransaction = time.Hour
 )
@@ -123,23 +119,8 @@ func (s *Server) Measure(ctx context.Context) (api.Measures, error) {
 	}
 	if n[4] != 0 {
 		s.measureArchive(&out)
-		s.tellArchived(&out)
 	}
 	return out, nil
-}
-
-// measureArchive tells what waits for the archive.
-func (s *Server) measureArchive(out *api.Measures) {
-	w, err := s.unarchived()
-	if err != nil {
-		out.Miss("what waits for the archive", err)
-		return
-	}
-	out.Readings = append(out.Readings, api.Reading{Name: "unarchived", Value: w.String()})
-	if w.late() {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%s of the log wait for the archive, and the volume fills "+
-			"up: the logs of the pod NAME-archive-0 say why", w))
-	}
 }
 
 // unknownSize is that of a log that was not measured.

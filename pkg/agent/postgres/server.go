@@ -16,6 +16,7 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/floors"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
+	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/logfiles"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/movein"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/source"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/process"
@@ -44,8 +45,8 @@ type Server struct {
 	hurried chan struct{}
 
 	mu sync.Mutex
-	// archivedLog is how far the archive has the log.
-	archivedLog archivedLog
+	// files wait for the archive.
+	files *logfiles.Files
 
 	proc *process.Process
 	// asked is the run of the server that was asked to stop.
@@ -107,6 +108,8 @@ func Open(c Config) (*Server, error) {
 	c.Major = major
 	s := &Server{Config: c, release: release, changed: make(chan struct{}, 1), hurried: make(chan struct{}, 1),
 		volume: disk.Gauge{Directory: c.Directory}}
+	s.files = &logfiles.Files{Server: c.Server, Pgdata: c.pgdata(), Kept: filepath.Join(c.data(), "kept-log"),
+		Saved: filepath.Join(c.Directory, "kept-log"), Report: c.Report}
 	if err = c.adopt(); err != nil {
 		return nil, err
 	}
@@ -162,7 +165,7 @@ func (s *Server) start(ctx context.Context, settings protocol.Settings) error {
 	if err := s.removeFillers(); err != nil {
 		return err
 	}
-	if err := s.resetArchived(); err != nil {
+	if err := s.files.Reset(); err != nil {
 		return err
 	}
 	values, err := s.values(settings)

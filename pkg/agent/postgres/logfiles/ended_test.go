@@ -1,6 +1,6 @@
 //go:build linux
 
-package postgres
+package logfiles
 
 import (
 	"os"
@@ -53,20 +53,20 @@ func TestKeepEnded(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s := &Server{Config: Config{Directory: t.TempDir()}}
-			logOf(t, s.pgdata(), files, test.marks)
+			f := &Files{Pgdata: t.TempDir()}
+			logOf(t, f.Pgdata, files, test.marks)
 			for range 2 {
-				if err := s.keepEnded(past, protocol.Position{Timeline: 4, Offset: test.offset}); err != nil {
+				if err := f.keepEnded(past, protocol.Position{Timeline: 4, Offset: test.offset}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if got, err := s.waiting(); err != nil || !slices.Equal(got, test.want) {
+			if got, err := f.Waiting(); err != nil || !slices.Equal(got, test.want) {
 				t.Errorf("%v wait, %v; want %v", got, err, test.want)
 			}
 		})
 	}
-	s := &Server{Config: Config{Directory: t.TempDir()}}
-	if err := s.keepEnded(past, protocol.Position{}); err != nil {
+	f := &Files{Pgdata: t.TempDir()}
+	if err := f.keepEnded(past, protocol.Position{}); err != nil {
 		t.Errorf("without data: %v", err)
 	}
 }
@@ -75,12 +75,12 @@ func TestKeepEnded(t *testing.T) {
 func TestOfferCopied(t *testing.T) {
 	t.Parallel()
 	pgdata := t.TempDir()
-	if err := offerCopied(pgdata); err != nil {
+	if err := OfferCopied(pgdata); err != nil {
 		t.Errorf("without marks: %v", err)
 	}
 	logOf(t, pgdata, nil, []string{"00000002.history.done", "000000020000000000000003.done",
 		"000000020000000000000004.ready"})
-	if err := offerCopied(pgdata); err != nil {
+	if err := OfferCopied(pgdata); err != nil {
 		t.Fatal(err)
 	}
 	got, err := filepath.Glob(filepath.Join(pgdata, "pg_wal", "archive_status", "*"))

@@ -1,6 +1,6 @@
 //go:build linux
 
-package postgres
+package logfiles
 
 import (
 	"errors"
@@ -17,10 +17,10 @@ import (
 // keepEnded has the server keep each file of the log that is whole and has no mark: neither that it waits for the
 // archive nor that this has it. There are two of the kind. A standby says that a file is complete when the next one
 // begins, so one that is promoted between the two says nothing (XLogWalRcvWrite of PostgreSQL); with archive_timeout a
-// log at rest always ends so. And nobody says it of what came with a copy, see offerCopied. A server marks them when a
+// log at rest always ends so. And nobody says it of what came with a copy, see OfferCopied. A server marks them when a
 // checkpoint would remove them (XLogArchiveCheckDone): that can be days later, and the server that wrote them be lost.
-func (s *Server) keepEnded(past datadir.Lineage, position protocol.Position) error {
-	wal := filepath.Join(s.pgdata(), "pg_wal")
+func (f *Files) keepEnded(past datadir.Lineage, position protocol.Position) error {
+	wal := filepath.Join(f.Pgdata, "pg_wal")
 	found, err := os.ReadDir(wal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -28,8 +28,8 @@ func (s *Server) keepEnded(past datadir.Lineage, position protocol.Position) err
 	if err != nil {
 		return fmt.Errorf("list the log that the archive may lack: %w", err)
 	}
-	for _, f := range found {
-		name := f.Name()
+	for _, entry := range found {
+		name := entry.Name()
 		_, number, segment := datadir.SegmentOf(name)
 		// What is beyond the position is a file of before that the server has ready to be written.
 		if !segment || uint64((number+1)*datadir.SegmentSize) > position.Offset || past.Needs(name) != datadir.Needed {
@@ -51,11 +51,11 @@ func (s *Server) keepEnded(past datadir.Lineage, position protocol.Position) err
 	return nil
 }
 
-// offerCopied takes from a copy that is not in use yet the marks that the archive has its log. pg_basebackup sets them
+// OfferCopied takes from a copy that is not in use yet the marks that the archive has its log. pg_basebackup sets them
 // for all that came with it (mark_file_as_archived in receivelog.c), for servers of which only the primary archives. It
 // may be lost before it did: so a copy with archive_mode=always is asked for them, too. A history file waits from now
 // on, and a file of the log as soon as it is known to be whole.
-func offerCopied(pgdata string) error {
+func OfferCopied(pgdata string) error {
 	status := filepath.Join(pgdata, "pg_wal", "archive_status")
 	done, err := filepath.Glob(filepath.Join(status, "*.done"))
 	if err == nil && len(done) == 0 {

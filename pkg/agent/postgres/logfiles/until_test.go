@@ -1,12 +1,11 @@
 //go:build linux
 
-package postgres
+package logfiles
 
 import (
 	"testing"
 	"time"
 
-	"github.com/dbop-dev/kubectl-dbop/pkg/agent/api"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/local"
 )
@@ -14,31 +13,29 @@ import (
 // TestArchivedUntil: the last commit of a file counts once the archive has that file and all before it.
 func TestArchivedUntil(t *testing.T) {
 	t.Parallel()
-	s := &Server{Config: Config{Server: local.Server{Sockets: t.TempDir()}}}
-	s.identity.Lineage = datadir.Lineage{Timeline: 1}
-	if err := s.resetArchived(); err != nil {
+	f, timeline := &Files{Server: local.Server{Sockets: t.TempDir()}}, uint64(1)
+	if err := f.Reset(); err != nil {
 		t.Fatal(err)
 	}
 	at := func(second int) time.Time { return time.Date(2026, 11, 28, 21, 34, second, 0, time.UTC) }
 	says := func(what string, want time.Time) {
 		t.Helper()
-		var m api.Measures
-		if s.tellArchived(&m); !m.ArchivedUntil.Equal(want) {
-			t.Errorf("%s: archived until %s, want %s", what, m.ArchivedUntil, want)
+		if got := f.Until(timeline); !got.Equal(want) {
+			t.Errorf("%s: archived until %s, want %s", what, got, want)
 		}
 	}
 	segment := datadir.SegmentName
 	first, second, third, fourth := segment(1, 1), segment(1, 2), segment(1, 3), segment(1, 4)
 	confirm := func(name string, ready ...string) {
 		t.Helper()
-		if err := s.markArchived(name); err != nil {
+		if err := f.mark(name); err != nil {
 			t.Fatal(err)
 		}
-		s.noteArchived(name, ready)
+		f.noteArchived(name, ready)
 	}
 	says("nothing is known", time.Time{})
 	for i, name := range []string{first, second, third} {
-		s.noteSent(name, at(i))
+		f.noteSent(name, at(i))
 	}
 	says("nothing is confirmed", time.Time{})
 	confirm(second, first, second, third)
@@ -49,12 +46,12 @@ func TestArchivedUntil(t *testing.T) {
 	says("those before it are marked", at(2))
 	confirm(fourth, fourth)
 	says("one that was read from another member", at(2))
-	s.noteSent(fourth, time.Time{})
+	f.noteSent(fourth, time.Time{})
 	confirm(fourth, fourth)
 	says("one without a commit", at(2))
-	s.identity.Lineage.Timeline = 2
+	timeline = 2
 	says("on another timeline", time.Time{})
-	s.noteSent(segment(2, 4), at(1))
+	f.noteSent(segment(2, 4), at(1))
 	confirm(segment(2, 4), segment(2, 4))
 	says("the first of that timeline", at(1))
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package postgres
+package logfiles
 
 import (
 	"os"
@@ -17,8 +17,8 @@ func TestKeepLog(t *testing.T) {
 	t.Parallel()
 	const removed, marked, givenUp = "000000010000000000000003", "000000010000000000000004", "000000010000000000000005"
 	past := datadir.Lineage{Timeline: 2, Forks: []datadir.Fork{{Timeline: 1, End: 0x5000028}}}
-	s := &Server{Config: Config{Report: func(what string) { t.Error(what) }, Directory: t.TempDir()}}
-	wal := filepath.Join(s.pgdata(), "pg_wal")
+	f := &Files{Report: func(what string) { t.Error(what) }, Pgdata: t.TempDir(), Kept: filepath.Join(t.TempDir(), "kept")}
+	wal := filepath.Join(f.Pgdata, "pg_wal")
 	status := filepath.Join(wal, "archive_status")
 	write := func(path, content string) {
 		t.Helper()
@@ -35,7 +35,7 @@ func TestKeepLog(t *testing.T) {
 	}
 	write(filepath.Join(status, "00000001000000000000000A.ready"), "") // its file is gone
 	for range 2 {
-		if err := s.keepLog(past); err != nil {
+		if err := f.Keep(past); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,15 +53,15 @@ func TestKeepLog(t *testing.T) {
 	}
 	write(filepath.Join(status, marked+".done"), "")
 	for range 2 {
-		s.returnLog()
+		f.Return()
 	}
-	if got, err := s.waiting(); err != nil || !slices.Equal(got, []string{removed, marked}) {
+	if got, err := f.Waiting(); err != nil || !slices.Equal(got, []string{removed, marked}) {
 		t.Errorf("%v wait, %v", got, err)
 	}
 	if raw, err := os.ReadFile(filepath.Join(wal, removed)); err != nil || string(raw) != removed {
 		t.Errorf("%q, %v", raw, err)
 	}
-	for _, gone := range []string{filepath.Join(status, marked+".done"), filepath.Join(wal, givenUp), s.keptLog()} {
+	for _, gone := range []string{filepath.Join(status, marked+".done"), filepath.Join(wal, givenUp), f.Kept} {
 		if _, err := os.Stat(gone); !os.IsNotExist(err) {
 			t.Errorf("%s is there: %v", gone, err)
 		}
