@@ -65,11 +65,11 @@ func (u *Upstream) pass(local net.Conn, server bool) {
 }
 
 // reach connects to the primary for a local connection, or returns nil if that was cut. A server waits for it, a tool
-// gets one attempt. For a server, the agent of a primary is dialed as soon as that is aimed at: clients wait until it
-// streams.
+// gets one attempt. For a server, the agent of a primary is dialed as soon as that is aimed at, once: clients wait until
+// it streams.
 func (u *Upstream) reach(local net.Conn, server bool) net.Conn {
 	var ahead net.Conn
-	var of int // the number of cuts when it was dialed
+	of := -1 // the number of cuts when it was dialed
 	drop := func() {
 		if ahead != nil {
 			_ = ahead.Close()
@@ -104,13 +104,12 @@ func (u *Upstream) reach(local net.Conn, server bool) net.Conn {
 				continue
 			}
 			again = time.After(dialPause)
-		case to != "" && to != Source && ahead == nil:
-			c, err := u.dial(to)
-			if err == nil {
-				ahead, of = c, cuts
-				continue // it may have taken a while
+		case to != "" && to != Source && of != cuts:
+			of = cuts
+			if c, err := u.dial(to); err == nil {
+				ahead = c
 			}
-			again = time.After(dialPause)
+			continue // it may have taken a while
 		}
 		select {
 		case <-change:

@@ -289,11 +289,16 @@ func TestFacts(t *testing.T) {
 	if err := s.up.Facts(t.Context(), &got); err == nil || got != "facts" {
 		t.Errorf("facts of before are told: %q", got)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer stop()
-	began := time.Now()
-	if err := s.up.Facts(ctx, &got); err == nil || time.Since(began) > serveTime/2 {
-		t.Errorf("who does not want to wait any more waits for %s: %v", time.Since(began), err)
+	dial := s.up.dial
+	away := func(protocol.MemberID) (net.Conn, error) { time.Sleep(serveTime); return nil, errors.New("it is away") }
+	for name, dial := range map[string]Dial{"it does not serve": dial, "it is away": away} {
+		s.up.dial = dial
+		ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		began := time.Now()
+		if err := s.up.Facts(ctx, &got); err == nil || time.Since(began) > serveTime/2 {
+			t.Errorf("%s: who does not want to wait any more waits for %s: %v", name, time.Since(began), err)
+		}
+		stop()
 	}
 }
 
@@ -302,12 +307,15 @@ func TestFacts(t *testing.T) {
 func TestAhead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
+		fails     bool
 		meanwhile func(*site, net.Conn)
 		dials     int32
 	}{
-		"at once":               {func(*site, net.Conn) {}, 1},
-		"the agent gave it up":  {func(_ *site, ahead net.Conn) { _ = ahead.Close() }, 2},
-		"another aim meanwhile": {func(s *site, _ net.Conn) { s.up.Aim("m1", 3) }, 2},
+		"at once":               {meanwhile: func(*site, net.Conn) {}, dials: 1},
+		"the agent gave it up":  {meanwhile: func(_ *site, ahead net.Conn) { _ = ahead.Close() }, dials: 2},
+		"another aim meanwhile": {meanwhile: func(s *site, _ net.Conn) { s.up.Aim("m1", 3) }, dials: 2},
+		"it is away": {fails: true, dials: 2,
+			meanwhile: func(*site, net.Conn) { time.Sleep(3 * dialPause) }}, // it is not dialed again and again
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -316,10 +324,13 @@ func TestAhead(t *testing.T) {
 			ahead := make(chan net.Conn, 10)
 			dial := s.up.dial
 			s.up.dial = func(id protocol.MemberID) (net.Conn, error) {
-				c, err := dial(id)
-				dials.Add(1)
-				ahead <- c
-				return c, err
+				if dials.Add(1) == 1 && c.fails {
+					ahead <- nil
+					return nil, errors.New("it is away")
+				}
+				remote, err := dial(id)
+				ahead <- remote
+				return remote, err
 			}
 			server, err := net.Dial("unix", filepath.Join(s.dir, "up"))
 			if err != nil {

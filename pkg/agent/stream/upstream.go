@@ -105,7 +105,7 @@ func (u *Upstream) Link(copied string) {
 }
 
 // Facts asks the primary that is aimed at for what its driver tells. A primary that does not serve yet answers within a
-// second.
+// second. It ends with the context, whatever the primary does.
 func (u *Upstream) Facts(ctx context.Context, facts any) error {
 	u.mu.Lock()
 	to, r := u.to, request{Generation: u.generation, Facts: true}
@@ -113,7 +113,7 @@ func (u *Upstream) Facts(ctx context.Context, facts any) error {
 	if to == "" {
 		return errors.New("ask a primary for its facts: none is chosen")
 	}
-	remote, err := u.dial(to)
+	remote, err := u.dialWithin(ctx, to)
 	if err != nil {
 		return fmt.Errorf("ask a primary for its facts: %w", err)
 	}
@@ -129,6 +129,28 @@ func (u *Upstream) Facts(ctx context.Context, facts any) error {
 		return fmt.Errorf("read the facts of a primary: %w", err)
 	}
 	return nil
+}
+
+// dialWithin dials as long as the context lasts. A connection that comes later is closed.
+func (u *Upstream) dialWithin(ctx context.Context, to protocol.MemberID) (net.Conn, error) {
+	var remote net.Conn
+	var err error
+	dialed := make(chan struct{})
+	go func() {
+		defer close(dialed)
+		remote, err = u.dial(to)
+	}()
+	select {
+	case <-dialed:
+		return remote, err
+	case <-ctx.Done():
+		go func() {
+			if <-dialed; err == nil {
+				_ = remote.Close()
+			}
+		}()
+		return nil, ctx.Err()
+	}
 }
 
 // Linked returns the primary that the server may stream from, and its generation, or "".

@@ -24,10 +24,9 @@ type Files struct {
 
 	// Pgdata is the directory of the data.
 	Pgdata string
-	// Kept is where files are during a rewind. pg_rewind removes what its source does not have, and takes from there what
-	// counts as archived (decide_file_action in filemap.c). A source that is a copy counts all as archived that came with
-	// the copy, or does not have it: with an archive that was away meanwhile the log would have a gap. It is beside Pgdata,
-	// and is removed with it.
+	// Kept is where files are during a rewind, beside Pgdata. pg_rewind removes what its source does not have, and takes
+	// from there what counts as archived (decide_file_action in filemap.c). A source that is a copy counts all as archived
+	// that came with the copy, or does not have it: with an archive that was away meanwhile the log would have a gap.
 	Kept string
 	// Saved is where they are while a copy is made again, after a rewind that ended in the middle.
 	Saved string

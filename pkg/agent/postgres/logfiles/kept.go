@@ -13,8 +13,8 @@ import (
 	"github.com/dbop-dev/kubectl-dbop/pkg/agent/postgres/datadir"
 )
 
-// Keep sets such files aside, as links: that takes no room. A repeat begins again. What can't be set aside is
-// reported: a copy that does not follow is worse than a gap.
+// Keep sets the files aside that wait and that a history needs, as links: that takes no room. A repeat begins again.
+// What can't be set aside is reported: a copy that does not follow is worse than a gap.
 func (f *Files) Keep(past datadir.Lineage) error {
 	if err := os.RemoveAll(f.Kept); err != nil {
 		return fmt.Errorf("keep what waits for the archive: %w", err)
@@ -42,7 +42,7 @@ func (f *Files) Keep(past datadir.Lineage) error {
 	return nil
 }
 
-// Return puts back what was set aside, before the server starts.
+// Return puts back what Keep set aside, before the server starts.
 func (f *Files) Return() {
 	if f.putBack(f.Kept, f.Pgdata, func(string) bool { return true }) {
 		f.forgetKept(f.Kept)
