@@ -65,7 +65,7 @@ func (u *Upstream) pass(local net.Conn, server bool) {
 }
 
 // reach connects to the primary for a local connection, or returns nil if that was cut. A server waits for it, a tool
-// gets one attempt. For a server, the agent of a primary is dialed as soon as that is aimed at, once: clients wait until
+// gets one attempt. For a server, the agent of a primary is dialed once as soon as that is aimed at: clients wait until
 // it streams.
 func (u *Upstream) reach(local net.Conn, server bool) net.Conn {
 	var ahead net.Conn

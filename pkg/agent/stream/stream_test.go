@@ -321,10 +321,13 @@ func TestAhead(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
 			var dials atomic.Int32
-			ahead := make(chan net.Conn, 10)
+			var away atomic.Bool
+			away.Store(c.fails)
+			ahead := make(chan net.Conn, 1000)
 			dial := s.up.dial
 			s.up.dial = func(id protocol.MemberID) (net.Conn, error) {
-				if dials.Add(1) == 1 && c.fails {
+				dials.Add(1)
+				if away.Load() {
 					ahead <- nil
 					return nil, errors.New("it is away")
 				}
@@ -343,6 +346,7 @@ func TestAhead(t *testing.T) {
 			time.Sleep(10 * time.Millisecond) // it goes to sleep a moment later
 			s.up.Aim("m1", 3)
 			c.meanwhile(s, <-ahead)
+			away.Store(false)
 			s.up.Link("m2.copy")
 			_ = server.SetReadDeadline(time.Now().Add(5 * time.Second))
 			if got, err := bufio.NewReader(server).ReadString('\n'); got != "early\n" || dials.Load() != c.dials {
