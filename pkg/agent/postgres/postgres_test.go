@@ -3,11 +3,12 @@
 package postgres
 
 import (
-	"fmt"
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -87,29 +88,55 @@ func TestSwitchover(t *testing.T) {
 	m1.Wait("the row", func(o protocol.Server) bool { return o.Position.Compare(end) >= 0 && o.Position.Timeline == 5 })
 }
 
-// TestPromotionStarts: a promotion opens no session. Clients wait for it, and a busy processor takes up to a tenth of a
-// second for each.
+// printed is what a server printed.
+type printed struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements io.Writer.
+func (p *printed) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(text)
+}
+
+// sessions counts those that were opened under a name.
+func (p *printed) sessions(name string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Count(p.text.String(), "connection authorized: user=dbop database=postgres application_name="+name)
+}
+
+// TestPromotionStarts: a promotion opens no session for a question. Clients wait for it, and a busy processor takes up
+// to a tenth of a second for each.
 func TestPromotionStarts(t *testing.T) {
 	t.Parallel()
 	_, m1, m2 := pair(t)
 	m1.Must(protocol.Job{Kind: protocol.StopFast, Generation: 1})
 	m1.Serving = 0
-	m2.Must(protocol.Job{Kind: protocol.Cut, Generation: 2})
-	last := func() (now int) {
-		for before := -1; before != now; time.Sleep(200 * time.Millisecond) { // the ended ones are counted a moment later
-			before = now
-			got := m2.sql("SELECT sessions FROM pg_stat_database WHERE datname = 'postgres'")
-			if _, err := fmt.Sscan(got, &now); err != nil {
-				t.Fatal(err)
-			}
-			now -= int(m2.questions.Load())
-		}
-		return now
-	}
-	before := last()
+	m2.Must(protocol.Job{Kind: protocol.StopFast, Generation: 1})
+	said := &printed{}
+	m2.Log = said
+	m2.Must(protocol.Job{Kind: protocol.Cut, Generation: 2,
+		Settings: protocol.Settings{Version: 1, Values: map[string]string{"log_connections": "on"}}})
+	before, probed := said.sessions("agent"), m2.Now()
 	m2.Serve(2, 3, protocol.SyncSet{Version: 2})
-	if after := last(); after != before {
+	conn, err := local.Dial(t.Context(), m2.Session(m2.Port, "postgres", "last"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	for deadline := time.Now().Add(20 * time.Second); said.sessions("last") == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the server does not say who connects")
+		}
+	}
+	if after := said.sessions("agent"); after != before {
 		t.Errorf("it opened %d sessions", after-before)
+	}
+	if took := m2.Now().Sub(probed); said.sessions("probe") > 0 && took < probeInterval/2 {
+		t.Errorf("it is probed within %s", took)
 	}
 }
 

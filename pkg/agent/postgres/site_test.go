@@ -6,7 +6,6 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,8 +31,6 @@ func programs(t *testing.T) string {
 type place struct {
 	*Server
 	*drivertest.Member
-	// questions counts the sessions that were opened for a test.
-	questions atomic.Int32
 }
 
 // site has members whose agents reach each other.
@@ -62,13 +59,12 @@ func (s *site) open(id protocol.MemberID) *place {
 		s.t.Fatal(err)
 	}
 	m.Join(server)
-	return &place{Server: server, Member: m}
+	return &place{server, m}
 }
 
 // sql asks the server of a member.
 func (p *place) sql(statements string) string {
 	p.T.Helper()
-	p.questions.Add(1)
 	ctx, stop := context.WithTimeout(p.T.Context(), 20*time.Second)
 	defer stop()
 	// A session as a person's: what is set for the server is in force.
