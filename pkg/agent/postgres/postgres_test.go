@@ -120,7 +120,7 @@ func TestPromotionStarts(t *testing.T) {
 	m2.Log = said
 	m2.Must(protocol.Job{Kind: protocol.Cut, Generation: 2,
 		Settings: protocol.Settings{Version: 1, Values: map[string]string{"log_connections": "on"}}})
-	before, probed := said.sessions("agent"), m2.Now()
+	before, began := said.sessions("agent"), m2.Now()
 	m2.Serve(2, 3, protocol.SyncSet{Version: 2})
 	conn, err := local.Dial(t.Context(), m2.Session(m2.Port, "postgres", "last"))
 	if err != nil {
@@ -135,8 +135,8 @@ func TestPromotionStarts(t *testing.T) {
 	if after := said.sessions("agent"); after != before {
 		t.Errorf("it opened %d sessions", after-before)
 	}
-	time.Sleep(probeInterval / 4)
-	if took := m2.Now().Sub(probed); said.sessions("probe") > 0 && took < probeInterval {
+	time.Sleep(firstProbe / 2)
+	if took := m2.Now().Sub(began); said.sessions("probe") > 0 && took < firstProbe {
 		t.Errorf("it is probed within %s", took)
 	}
 }

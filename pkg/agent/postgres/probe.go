@@ -17,7 +17,10 @@ const (
 	probeInterval = 2 * time.Second
 	calmInterval  = 2 * probeInterval
 	quick         = 100 * time.Millisecond
-	probeTimeout  = 5 * time.Second
+	// firstProbe is when the first one comes: a promotion flushed the log just now, and its clients wait for the processor
+	// that a new session takes.
+	firstProbe   = time.Second
+	probeTimeout = 5 * time.Second
 	// advanceAfter is how long a primary serves before its log advances: replicas take 16 MiB for that, and clients have
 	// just started to write again.
 	advanceAfter = 10 * time.Second
@@ -29,8 +32,7 @@ func (s *Server) probe(p *process.Process) {
 	conn := local.Session{Conninfo: s.Session(s.Port, "postgres", "probe")}
 	defer conn.Close()
 	began, advanced := s.Now(), false
-	// A promotion flushed its log just now, and its clients wait for the processor that a new session takes.
-	for interval := probeInterval; s.waits(p, interval); {
+	for due := time.After(firstProbe); s.waits(p, due); {
 		at := s.Now()
 		ctx, stop := context.WithTimeout(context.Background(), probeTimeout)
 		_, err := conn.Ask(ctx, "SET synchronous_commit = local; SELECT pg_logical_emit_message(true, 'dbop', '')")
@@ -45,20 +47,21 @@ func (s *Server) probe(p *process.Process) {
 			}
 			s.mu.Unlock()
 		}
-		interval = probeInterval
+		interval := probeInterval
 		if s.Now().Sub(at) < quick {
 			interval = calmInterval
 		}
+		due = time.After(pulse.Next(interval))
 	}
 }
 
-// waits waits until the next probe is due, and says whether this run of the server goes on.
-func (s *Server) waits(p *process.Process, interval time.Duration) bool {
+// waits waits until a probe is due, or asked for, and says whether this run of the server goes on.
+func (s *Server) waits(p *process.Process, due <-chan time.Time) bool {
 	select {
 	case <-p.Done:
 		return false
 	case <-s.hurried:
-	case <-time.After(pulse.Next(interval)):
+	case <-due:
 	}
 	return true
 }
