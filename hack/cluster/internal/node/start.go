@@ -71,8 +71,24 @@ func (s *Started) StartAgents() error {
 	return nil
 }
 
-// AwaitReady waits until the API server calls the node ready.
+// AwaitReady waits until the API server calls the node ready. A kubelet that ends is started again, once: it does so
+// where it reads a mount at its start that containerd makes for a moment ("cannot find filesystem info for device").
 func (s *Started) AwaitReady(ctx context.Context, client *api.Client) error {
+	err := s.awaitReady(ctx, client)
+	select {
+	case <-s.kubelet.Ended():
+	default:
+		return err
+	}
+	kubelet, again := process.Start(s.at, s.Node.kubelet())
+	if again != nil {
+		return errors.Join(err, again)
+	}
+	s.kubelet = kubelet
+	return s.awaitReady(ctx, client)
+}
+
+func (s *Started) awaitReady(ctx context.Context, client *api.Client) error {
 	return s.kubelet.Await(ctx, func(ctx context.Context) error {
 		for _, other := range []*process.Running{s.containerd, s.proxy} {
 			select {
