@@ -43,11 +43,10 @@ type Server struct {
 	changed     chan struct{}
 	// hurried has a value when a primary is probed at once.
 	hurried chan struct{}
-
-	mu sync.Mutex
-	// files wait for the archive.
+	// files are those of the log that wait for the archive.
 	files *logfiles.Files
 
+	mu   sync.Mutex
 	proc *process.Process
 	// asked is the run of the server that was asked to stop.
 	asked    *process.Process
